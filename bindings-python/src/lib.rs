@@ -1,0 +1,1 @@
+//! The private native module behind the Python package `zuno`.

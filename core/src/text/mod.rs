@@ -1,0 +1,6 @@
+//! Pure logic: functions from values to values, each fuzzable alone. No I/O, no sessions.
+
+pub mod fingerprint;
+pub mod rules;
+pub mod shell_reading;
+pub mod windows;

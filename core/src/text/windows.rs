@@ -1,0 +1,1 @@
+//! Byte windows over output that is kept elsewhere.

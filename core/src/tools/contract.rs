@@ -1,0 +1,184 @@
+//! What a tool is to the dispatcher.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::host::{BoxFuture, Host};
+use crate::types::{
+    Ask, Attachment, CallId, Clock, Continuation, CycleId, Declarations, IdSource, JsonMap, MessageId, SessionId,
+    ToolError, TurnId,
+};
+
+/// A tool: its declarations and its thin body.
+pub trait Tool: Send + Sync {
+    /// The name models call.
+    fn name(&self) -> &str;
+    /// What the model is told.
+    fn description(&self) -> &str;
+    /// JSON Schema of the tool's own arguments; the common ones are added when it is published.
+    fn input_schema(&self) -> &Value;
+    /// The declarations shown in `tool.list`.
+    fn declarations(&self) -> Declarations;
+    /// The declarations of one call, from validated arguments.
+    fn classify(&self, _arguments: &JsonMap) -> Declarations {
+        self.declarations()
+    }
+    /// Checks one call against the world and says what it needs permission for. Changes nothing: an error here is a
+    /// refusal. What it resolves (a path, a program) is what the body later acts on; nothing is resolved again.
+    fn prepare(&self, call: CallContext, arguments: JsonMap) -> BoxFuture<'static, Result<Prepared, ToolError>>;
+}
+
+/// The session a call belongs to.
+#[derive(Debug)]
+pub struct SessionContext {
+    /// The session.
+    pub id: SessionId,
+    /// The session directory: authority root of the file tools. Canonical.
+    pub workspace: PathBuf,
+    /// The directory as the host spelled it, made absolute; may go through links.
+    pub workspace_spelling: PathBuf,
+    /// Root of the Git work tree that holds the workspace, or the workspace.
+    pub worktree: PathBuf,
+    /// `plan` or `work`.
+    pub plan_mode: bool,
+    /// Has no parent.
+    pub root: bool,
+    /// Questions reach a person.
+    pub human_surface: bool,
+    /// The effective configuration of this session.
+    pub config: Arc<Config>,
+}
+
+/// Everything `prepare` and the body may use.
+#[derive(Clone)]
+pub struct CallContext {
+    /// The session.
+    pub session: Arc<SessionContext>,
+    /// The rooms below.
+    pub services: Arc<Services>,
+    /// The message.
+    pub message_id: MessageId,
+    /// The call.
+    pub call_id: CallId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The cycle.
+    pub cycle_id: CycleId,
+    /// Cancelled when the turn is interrupted or the runtime closes.
+    pub cancel: CancellationToken,
+    /// The caller asked for the complete output inline.
+    pub accept_large_output: bool,
+}
+
+/// The rooms tools stand on.
+pub struct Services {
+    /// The durable store.
+    pub store: crate::store::Store,
+    /// The host's ports.
+    pub host: Arc<dyn Host>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub ids: Arc<dyn IdSource>,
+}
+
+/// A call that passed its checks and waits for permission.
+pub struct Prepared {
+    /// What has to be allowed, in the order `external_directory`, the tool's key, `git_metadata`. Empty = nothing.
+    pub asks: Vec<Ask>,
+    /// What a person is shown; made only when a person is asked.
+    pub preview: Option<Box<dyn FnOnce() -> Value + Send>>,
+    /// Facts for the permission request.
+    pub facts: JsonMap,
+    /// The body.
+    pub body: Body,
+}
+
+/// A body that runs.
+pub type RunBody = Box<dyn FnOnce() -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send>;
+/// A body that only writes to the store; it settles in the transaction of its effect.
+pub type StoreBody = Box<dyn FnOnce(&mut crate::store::Tx<'_>) -> Result<ToolOutput, ToolError> + Send>;
+
+/// What happens once a call is allowed.
+pub enum Body {
+    /// Runs between the stamp and the settlement.
+    Run(RunBody),
+    /// Runs inside one transaction together with both.
+    Store(StoreBody),
+}
+
+impl Body {
+    /// A body from an async block.
+    pub fn run<F>(body: impl FnOnce() -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
+    {
+        Self::Run(Box::new(move || Box::pin(body())))
+    }
+}
+
+/// What a body answers. An `error` beside an output is for calls that end badly and still have something to show
+/// (a cancelled command); everything else returns `Err`.
+#[derive(Debug, Default)]
+pub struct ToolOutput {
+    /// One line for a transcript.
+    pub title: String,
+    /// Stands in front of the output, also when that is withheld.
+    pub lead: String,
+    /// What the model reads; subject to the output limits.
+    pub output: Output,
+    /// Stands behind the output, also when that is withheld.
+    pub trail: String,
+    /// Typed facts.
+    pub metadata: JsonMap,
+    /// Files that accompany the result.
+    pub attachments: Vec<Attachment>,
+    /// What the engine does next.
+    pub continuation: Continuation,
+    /// How the call ended when it did not end well.
+    pub error: Option<ToolError>,
+}
+
+/// Output text, or where it was captured.
+#[derive(Debug)]
+pub enum Output {
+    /// Text in memory.
+    Text(String),
+    /// A bounded window that passes no output limit.
+    Window(String),
+    /// Raw bytes a command wrote, in a file that may become the artifact.
+    Captured(Captured),
+}
+
+/// Bytes of a command in its capture file.
+#[derive(Debug)]
+pub struct Captured {
+    /// The file; already in the artifact folder under its final name. `None` = the command wrote nothing.
+    pub file: Option<PathBuf>,
+    /// Raw size.
+    pub bytes: u64,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
+impl ToolOutput {
+    /// Plain text with a title.
+    pub fn text(title: impl Into<String>, output: impl Into<String>) -> Self {
+        Self { title: title.into(), output: Output::Text(output.into()), ..Self::default() }
+    }
+
+    /// The same result with one more fact.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.metadata.insert(key.to_owned(), value.into());
+        self
+    }
+}

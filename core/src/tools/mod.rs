@@ -1,0 +1,4 @@
+//! Model-visible tools: one file each, a thin body over the services. A new tool is a new file and a line in the
+//! registry. Tools hold no state.
+
+pub mod contract;
