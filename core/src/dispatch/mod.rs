@@ -1,1 +1,1 @@
-//! dispatch
+//! The one pipeline every call walks.

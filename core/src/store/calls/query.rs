@@ -1,0 +1,120 @@
+//! Reading messages and calls.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{COLUMNS, CallKey, from_row};
+use crate::store::StoreError;
+use crate::types::{CycleId, MessageId, Millis, Part, SessionId, TurnId};
+
+/// A message with its calls.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Message {
+    /// Its id.
+    pub id: MessageId,
+    /// Where it belongs.
+    pub session_id: SessionId,
+    /// Its number in the session, from 1.
+    pub ordinal: i64,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The cycle.
+    pub cycle_id: CycleId,
+    /// The step inside the turn.
+    pub step: u32,
+    /// When it was recorded.
+    pub time_created: Millis,
+    /// Its calls, in call order.
+    pub parts: Vec<Part>,
+}
+
+/// One call.
+pub fn part(connection: &Connection, key: &CallKey) -> Result<Option<Part>, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM calls WHERE session_id = ?1 AND message_id = ?2 AND call_id = ?3");
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement.query_row(key.params(), |row| Ok(from_row(row))).optional()?.transpose()
+}
+
+/// The calls of a message, in call order.
+pub fn parts(connection: &Connection, session: &SessionId, message: &MessageId) -> Result<Vec<Part>, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM calls WHERE session_id = ?1 AND message_id = ?2 ORDER BY ordinal");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map([session.as_str(), message.as_str()], |row| Ok(from_row(row)))?;
+    let mut parts = Vec::new();
+    for row in rows {
+        parts.push(row??);
+    }
+    Ok(parts)
+}
+
+/// The messages of a session after an ordinal, in order.
+pub fn messages(
+    connection: &Connection,
+    session: &SessionId,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<Message>, StoreError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, ordinal, turn_id, cycle_id, step, time_created FROM messages
+         WHERE session_id = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3",
+    )?;
+    let rows = statement.query_map(params![session.as_str(), after, limit], |row| {
+        Ok(Message {
+            id: MessageId::from(row.get::<_, String>(0)?),
+            session_id: session.clone(),
+            ordinal: row.get(1)?,
+            turn_id: TurnId::from(row.get::<_, String>(2)?),
+            cycle_id: CycleId::from(row.get::<_, String>(3)?),
+            step: row.get(4)?,
+            time_created: row.get(5)?,
+            parts: Vec::new(),
+        })
+    })?;
+    let mut messages = rows.collect::<Result<Vec<_>, _>>()?;
+    for message in &mut messages {
+        message.parts = parts(connection, session, &message.id)?;
+    }
+    Ok(messages)
+}
+
+/// How often in a row a `Safe` call with these arguments failed in a way that may pass, and when it last did.
+pub fn earlier_failures(
+    connection: &Connection,
+    session: &SessionId,
+    tool: &str,
+    digest: &str,
+) -> Result<Option<(u32, Millis)>, StoreError> {
+    // Later successes are not in the partial index, so the newest call with these arguments is asked for first.
+    let mut statement = connection.prepare_cached(
+        "SELECT error, time_completed FROM calls INDEXED BY calls_failed
+         WHERE session_id = ?1 AND tool = ?2 AND argument_digest = ?3 AND replay = 'Safe' AND outcome = 'error'
+         ORDER BY time_completed DESC LIMIT 16",
+    )?;
+    let rows = statement
+        .query_map([session.as_str(), tool, digest], |row| Ok((row.get::<_, String>(0)?, row.get::<_, Millis>(1)?)))?;
+    let failures = rows.collect::<Result<Vec<_>, _>>()?;
+    let Some((_, newest)) = failures.first() else { return Ok(None) };
+    let newest = *newest;
+    let success: Option<Millis> = connection
+        .prepare_cached(
+            "SELECT max(time_completed) FROM calls
+             WHERE session_id = ?1 AND tool = ?2 AND argument_digest = ?3 AND outcome = 'ok'",
+        )?
+        .query_row([session.as_str(), tool, digest], |row| row.get(0))
+        .optional()?
+        .flatten();
+    let since = success.unwrap_or(0);
+    let mut count = 0;
+    for (error, at) in &failures {
+        let passing = super::document::<crate::types::ToolError>(error)?.is_some_and(|error| {
+            error.kind.retryable() || matches!(error.kind, crate::types::ErrorKind::Cancelled { started: true })
+        });
+        if !passing || *at <= since {
+            break;
+        }
+        count += 1;
+    }
+    Ok((count > 0).then_some((count, newest)))
+}

@@ -1,0 +1,32 @@
+//! The schema and its migrations, numbered by `user_version`.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::{StoreError, calls, events, leases, sessions};
+
+/// The schema this version writes.
+pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// Migration N brings a database from `user_version` N to N + 1. A published migration is never changed.
+const MIGRATIONS: &[&[&str]] = &[&[sessions::SCHEMA, leases::SCHEMA, events::SCHEMA, calls::SCHEMA]];
+
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
+    if version(connection)? == VERSION {
+        return Ok(());
+    }
+    // Looked at again under the write lock: another process may be creating the same database.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let from = usize::try_from(version(&transaction)?).unwrap_or(0);
+    for steps in MIGRATIONS.iter().skip(from) {
+        for sql in *steps {
+            transaction.execute_batch(sql)?;
+        }
+    }
+    transaction.execute_batch(&format!("PRAGMA user_version = {VERSION}"))?;
+    transaction.commit()?;
+    Ok(())
+}

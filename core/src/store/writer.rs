@@ -1,0 +1,207 @@
+//! The thread that owns the writing connection, and group commit.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use rusqlite::Connection;
+
+use super::{Durability, EventSink, StoreError, Tx};
+use crate::types::{Clock, Event, IdSource};
+
+/// Decisions that share one commit at most.
+const BATCH: usize = 64;
+
+/// What is left to do for a decision once its transaction has ended.
+type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+
+/// A decision with its way back to whoever waits.
+trait Decision: Send {
+    /// Runs it; says whether its changes stay, and how to answer.
+    fn run(self: Box<Self>, tx: &mut Tx<'_>) -> (bool, Answer);
+    /// Answers without having run.
+    fn refuse(self: Box<Self>, error: StoreError);
+}
+
+struct Typed<F, A> {
+    decision: F,
+    answer: A,
+}
+
+impl<T, E, F, A> Decision for Typed<F, A>
+where
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+    F: FnOnce(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+    A: FnOnce(Result<T, E>) + Send + 'static,
+{
+    fn run(self: Box<Self>, tx: &mut Tx<'_>) -> (bool, Answer) {
+        let Self { decision, answer } = *self;
+        let result = catch_unwind(AssertUnwindSafe(|| decision(tx)))
+            .unwrap_or_else(|_| Err(StoreError::Record("a transaction panicked".to_owned()).into()));
+        let stays = result.is_ok();
+        let finish: Answer = Box::new(move |commit| match commit {
+            Ok(()) => answer(result),
+            // A decision that failed by itself keeps its own error.
+            Err(_) if !stays => answer(result),
+            Err(error) => answer(Err(error.into())),
+        });
+        (stays, finish)
+    }
+
+    fn refuse(self: Box<Self>, error: StoreError) {
+        (self.answer)(Err(error.into()));
+    }
+}
+
+struct Job {
+    durability: Durability,
+    decision: Box<dyn Decision>,
+}
+
+pub(super) struct Writer {
+    queue: Mutex<Option<Sender<Job>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    pub(super) fn start(
+        connection: Connection,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn IdSource>,
+        sink: Arc<dyn EventSink>,
+    ) -> Result<Self, StoreError> {
+        let (sender, receiver) = channel();
+        let worker = Worker { connection, clock, ids, sink, durability: Durability::Ordered };
+        let thread = std::thread::Builder::new()
+            .name("zuno-store".to_owned())
+            .spawn(move || worker.run(&receiver))
+            .map_err(|error| StoreError::Record(format!("no thread for the store: {error}")))?;
+        Ok(Self { queue: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)) })
+    }
+
+    pub(super) fn enqueue<T, E>(
+        &self,
+        durability: Durability,
+        decision: impl FnOnce(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+        answer: impl FnOnce(Result<T, E>) + Send + 'static,
+    ) where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let decision = Box::new(Typed { decision, answer });
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        // A closed queue drops the job and with it the answer's sender: the waiting side reads that as closed.
+        if let Some(queue) = queue.as_ref() {
+            let _ = queue.send(Job { durability, decision });
+        }
+    }
+
+    /// Commits what is queued and ends the thread.
+    pub(super) fn close(&self) {
+        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // The last handle may be dropped by an answer, that is on the thread itself.
+            if thread.thread().id() != std::thread::current().id() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+struct Worker {
+    connection: Connection,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+    sink: Arc<dyn EventSink>,
+    durability: Durability,
+}
+
+impl Worker {
+    fn run(mut self, queue: &Receiver<Job>) {
+        while let Ok(first) = queue.recv() {
+            let mut jobs = vec![first];
+            while jobs.len() < BATCH {
+                match queue.try_recv() {
+                    Ok(job) => jobs.push(job),
+                    Err(_) => break,
+                }
+            }
+            self.commit(jobs);
+        }
+    }
+
+    fn commit(&mut self, jobs: Vec<Job>) {
+        let durability = jobs.iter().map(|job| job.durability).max().unwrap_or(Durability::Ordered);
+        let mut jobs: VecDeque<Job> = jobs.into();
+        let mut events = Vec::new();
+        let mut answers = Vec::with_capacity(jobs.len());
+        let outcome = self.transaction(durability, &mut jobs, &mut events, &mut answers);
+        match outcome {
+            Ok(()) => {
+                if !events.is_empty() {
+                    self.sink.committed(events);
+                }
+                for answer in answers {
+                    answer(Ok(()));
+                }
+            }
+            Err(error) => {
+                // Without a transaction there is nothing to roll back, and that is not an error worth telling.
+                let _ = self.connection.execute_batch("ROLLBACK");
+                for answer in answers {
+                    answer(Err(error.repeat()));
+                }
+                for job in jobs {
+                    job.decision.refuse(error.repeat());
+                }
+            }
+        }
+    }
+
+    /// Runs the jobs in one transaction. Jobs that have run leave the queue and have an answer.
+    fn transaction(
+        &mut self,
+        durability: Durability,
+        jobs: &mut VecDeque<Job>,
+        events: &mut Vec<Arc<Event>>,
+        answers: &mut Vec<Answer>,
+    ) -> Result<(), StoreError> {
+        self.set_durability(durability)?;
+        self.statement("BEGIN IMMEDIATE")?;
+        while let Some(job) = jobs.pop_front() {
+            // A decision that fails takes back its own changes and nobody else's.
+            self.statement("SAVEPOINT job")?;
+            let before = events.len();
+            let mut tx = Tx::new(&self.connection, self.clock.as_ref(), self.ids.as_ref(), events);
+            let (stays, answer) = job.decision.run(&mut tx);
+            answers.push(answer);
+            if !stays {
+                events.truncate(before);
+                self.statement("ROLLBACK TO job")?;
+            }
+            self.statement("RELEASE job")?;
+        }
+        self.statement("COMMIT")
+    }
+
+    fn statement(&self, sql: &str) -> Result<(), StoreError> {
+        self.connection.prepare_cached(sql)?.execute([])?;
+        Ok(())
+    }
+
+    fn set_durability(&mut self, wanted: Durability) -> Result<(), StoreError> {
+        if self.durability != wanted {
+            let sql = match wanted {
+                Durability::Ordered => "PRAGMA synchronous = NORMAL",
+                Durability::Full => "PRAGMA synchronous = FULL",
+            };
+            self.connection.execute_batch(sql)?;
+            self.durability = wanted;
+        }
+        Ok(())
+    }
+}
