@@ -16,6 +16,7 @@ pub mod output;
 pub mod permission;
 pub mod process;
 pub mod question;
+pub mod runtime;
 pub mod sandbox;
 pub mod search;
 pub mod store;

@@ -1,1 +1,4 @@
 //! The one pipeline every call walks.
+
+pub mod registry;
+pub mod surface;

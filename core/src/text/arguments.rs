@@ -143,7 +143,8 @@ impl ArgumentSchema {
                 ToolError::invalid_field("missing_field", &join(&place, &field), None, message)
             }
             ValidationErrorKind::Type { kind } => {
-                let message = format!("{} has to be {}, not {}.", named(&place), types(kind), kind_of(error.instance()));
+                let message =
+                    format!("{} has to be {}, not {}.", named(&place), types(kind), kind_of(error.instance()));
                 ToolError::invalid_field("wrong_type", &place, None, message)
             }
             ValidationErrorKind::Enum { options } => {
@@ -259,10 +260,8 @@ fn publish(own: &Value, intent: bool, large_output: bool) -> Value {
         if let Some(properties) = properties.as_object_mut() {
             if intent {
                 let text = "A few words for the person who watches; no instruction.";
-                properties.insert(
-                    "intent".to_owned(),
-                    json!({ "type": "string", "maxLength": INTENT, "description": text }),
-                );
+                properties
+                    .insert("intent".to_owned(), json!({ "type": "string", "maxLength": INTENT, "description": text }));
             }
             if large_output {
                 let text = "Ask for the complete output inline even above the output limits; runs the call again.";
@@ -308,7 +307,10 @@ mod tests {
     fn an_unknown_field_names_the_nearest_known_one() {
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(refused(json!({ "filepath": "a" })), ("unknown_field".into(), text("filepath"), text("filePath")));
-        assert_eq!(refused(json!({ "filePath": "a", "zzzzzzzz": 1 })), ("unknown_field".into(), text("zzzzzzzz"), None));
+        assert_eq!(
+            refused(json!({ "filePath": "a", "zzzzzzzz": 1 })),
+            ("unknown_field".into(), text("zzzzzzzz"), None)
+        );
         let nested = json!({ "filePath": "a", "items": [{ "headr": "x" }] });
         assert_eq!(refused(nested), ("unknown_field".into(), text("items.0.headr"), text("header")));
     }

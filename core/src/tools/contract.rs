@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -9,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::host::{BoxFuture, Host};
 use crate::types::{
-    Ask, Attachment, CallId, Clock, Continuation, CycleId, Declarations, IdSource, JsonMap, MessageId, SessionId,
-    ToolError, TurnId,
+    Ask, Attachment, CallId, Clock, Continuation, CycleId, Declarations, Effect, IdSource, JsonMap, MessageId,
+    SessionId, ToolError, TurnId,
 };
 
 /// A tool: its declarations and its thin body.
@@ -27,9 +28,43 @@ pub trait Tool: Send + Sync {
     fn classify(&self, _arguments: &JsonMap) -> Declarations {
         self.declarations()
     }
+    /// The permission key whose `deny` for `*` takes the tool out of the surface.
+    fn permission_key(&self) -> &str {
+        self.name()
+    }
+    /// Whether it is shown without being named by a profile or an agent.
+    fn surface(&self) -> Surface {
+        Surface::Default
+    }
+    /// Whether it belongs to a session of this kind: root or child, planning or working.
+    fn fits(&self, _session: &SessionContext) -> bool {
+        true
+    }
+    /// What is missing on this machine for the tool to work; then it is not shown, and a forced call says this.
+    fn missing(&self, _session: &SessionContext, _services: &Services) -> Option<String> {
+        None
+    }
+    /// Whether a call classified like this may run while the session plans.
+    fn allowed_in_plan(&self, declared: Declarations) -> bool {
+        matches!(declared.effect, Effect::ReadOnly | Effect::UserMediated)
+    }
+    /// How long an interrupted body may take to settle by itself before it is dropped.
+    fn interrupt_grace(&self) -> Duration {
+        Duration::from_secs(2)
+    }
     /// Checks one call against the world and says what it needs permission for. Changes nothing: an error here is a
     /// refusal. What it resolves (a path, a program) is what the body later acts on; nothing is resolved again.
     fn prepare(&self, call: CallContext, arguments: JsonMap) -> BoxFuture<'static, Result<Prepared, ToolError>>;
+}
+
+/// Whether a tool is shown by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Surface {
+    /// Shown.
+    Default,
+    /// Registered; shown when a profile or an agent names it.
+    Slot,
 }
 
 /// The session a call belongs to.

@@ -2,3 +2,4 @@
 //! registry. Tools hold no state.
 
 pub mod contract;
+pub mod host_tool;

@@ -1,7 +1,8 @@
 //! Time and randomness are injected, so that deadlines and ids can be tested without sleeping.
 
+use std::pin::Pin;
 use std::sync::Mutex;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Milliseconds since the Unix epoch.
 pub type Millis = i64;
@@ -10,6 +11,11 @@ pub type Millis = i64;
 pub trait Clock: Send + Sync {
     /// Milliseconds since the Unix epoch, now.
     fn now(&self) -> Millis;
+
+    /// Ends when that many milliseconds have passed on this clock.
+    fn sleep(&self, millis: u64) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(tokio::time::sleep(Duration::from_millis(millis)))
+    }
 }
 
 /// Where ids come from. The 26 characters sort by creation time and cannot be guessed.

@@ -1,5 +1,8 @@
 //! The contract under every face: a table of methods and one ordered queue.
 
+mod queue;
+mod requests;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,0 +1,3 @@
+//! The public Rust API: opens the store, wires the rooms, owns the threads.
+
+pub mod hub;
