@@ -1,10 +1,11 @@
 //! One ask against the layers: the last matching rule wins, narrowing layers only tighten, deny is terminal.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::spelling::{Spellings, runs_bare_program};
 use super::{Action, Pattern, Reading, Rule, shipped_rules};
-use crate::types::Ask;
+use crate::types::{Access, Ask};
 
 /// Rules in force for a session or an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,12 +35,20 @@ pub struct Place {
 }
 
 /// A pattern a person allowed for one session.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Grant {
     /// The permission key, literal.
     pub key: String,
     /// The pattern over resources. `~` is literal: what a person saw was a file of that name.
     pub pattern: String,
+    /// What an outside directory was wanted for; leave to read is no leave to write.
+    pub access: Option<Access>,
+}
+
+impl Grant {
+    fn applies_to(&self, ask: &Ask) -> bool {
+        self.key == ask.key && !(self.access == Some(Access::Read) && ask.access == Some(Access::Write))
+    }
 }
 
 /// What the rules say to one ask.
@@ -140,7 +149,7 @@ impl Judged<'_> {
     }
 
     fn granted(&self, grants: &[Grant]) -> bool {
-        grants.iter().filter(|grant| grant.key == self.ask.key).any(|grant| {
+        grants.iter().filter(|grant| grant.applies_to(self.ask)).any(|grant| {
             let pattern = Pattern::new(&grant.pattern, Reading::of_key(&grant.key, None));
             self.allowed_by(&pattern)
         })

@@ -198,7 +198,7 @@ fn a_tool_without_an_ordinary_ask_asks_only_when_named() {
 #[test]
 fn grants_lift_an_ask_and_never_a_deny() {
     let set = layers(&json!({"edit": {"secret/*": "deny"}}));
-    let grant = |key: &str, pattern: &str| Grant { key: key.to_owned(), pattern: pattern.to_owned() };
+    let grant = |key: &str, pattern: &str| Grant { key: key.to_owned(), pattern: pattern.to_owned(), access: None };
     let with =
         |grants: &[Grant], key: &str, patterns: &[&str]| decide(&set, grants, &ask(key, patterns), &place()).action;
     assert_eq!(with(&[grant("edit", "src/*")], "edit", &["src/a"]), Allow);
@@ -207,6 +207,18 @@ fn grants_lift_an_ask_and_never_a_deny() {
     assert_eq!(with(&[grant("*", "*")], "edit", &["a"]), Asks, "a grant's key is literal");
     assert_eq!(with(&[grant("edit", "~/*")], "edit", &["/home/u/x"]), Asks, "`~` in a grant is a folder of that name");
     assert_eq!(with(&[grant("edit", "~/*")], "edit", &["~/x"]), Allow);
+}
+
+#[test]
+fn leave_to_read_a_directory_is_no_leave_to_write() {
+    let grant = |access| Grant { key: "external_directory".into(), pattern: "/ext/*".into(), access: Some(access) };
+    let with = |granted: Access, wanted: Access| {
+        let call = Ask { access: Some(wanted), ..ask("external_directory", &["/ext/*"]) };
+        decide(&layers(&json!({})), &[grant(granted)], &call, &place()).action
+    };
+    assert_eq!(with(Access::Read, Access::Read), Allow);
+    assert_eq!(with(Access::Read, Access::Write), Asks);
+    assert_eq!(with(Access::Write, Access::Read), Allow);
 }
 
 #[test]
@@ -266,7 +278,7 @@ proptest! {
     ) {
         let set = Layers { trusted, narrowing };
         let before = action(&set, &call);
-        let grant = Grant { key: call.key.clone(), pattern };
+        let grant = Grant { key: call.key.clone(), pattern, access: None };
         let after = decide(&set, &[grant], &call, &place()).action;
         prop_assert!(after == before || (before == Asks && after == Allow));
     }
