@@ -9,10 +9,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::judge::{Need, Subject, choices, offered_grants};
 use super::pending::{Memory, Pending, Verdict};
-use super::{Inquiry, PermissionRequest, Reply, RequestKind, RequestLog, RequestState, SettleOrigin, denials};
+use super::{Inquiry, RequestLog, denials};
 use crate::host::{Host, Port};
 use crate::text::rules::Grant;
-use crate::types::{Clock, Error, IdSource, PermissionId, Result, SessionId, ToolError};
+use crate::types::{
+    Clock, Error, IdSource, PermissionId, PermissionRequest, Reply, RequestKind, RequestState, Result, SessionId,
+    SettleOrigin, ToolError,
+};
 
 /// Decides prepared calls. One per runtime, shared by all sessions.
 pub struct Broker {
@@ -57,17 +60,25 @@ impl Broker {
         if cancel.is_cancelled() { settled.and(Err(denials::interrupted())) } else { settled }
     }
 
-    /// Answers a pending request; the first answer counts.
-    pub async fn reply(&self, id: &PermissionId, reply: Reply, message: Option<String>) -> Result<()> {
+    /// Answers a pending request; the first answer counts. Returns the request as it ended.
+    ///
+    /// # Errors
+    /// `closed.object` for a request that has ended, `not_found.object` for one that never was, `arguments.invalid`
+    /// for an answer that it does not offer.
+    pub async fn reply(&self, id: &PermissionId, reply: Reply, message: Option<&str>) -> Result<PermissionRequest> {
         let _turn = self.journal.lock().await;
         let offered = self.memory().find(id).map(|pending| pending.request.choices.contains(&reply));
-        match offered {
-            Some(true) => self.answer(id, reply, message.as_deref()).await,
-            Some(false) => Err(Error::arguments(format!(
-                "The request {id} does not offer `{}`; answer with one of its `choices`.",
-                reply.name()
-            ))),
-            None if self.log.get(id).await?.is_some() => Err(closed(id)),
+        if offered == Some(false) {
+            let message =
+                format!("The request {id} does not offer `{}`; answer with one of its `choices`.", reply.name());
+            return Err(Error::arguments(message));
+        }
+        if offered == Some(true) {
+            self.answer(id, reply, message).await?;
+        }
+        match self.log.get(id).await? {
+            Some(request) if offered.is_some() => Ok(request),
+            Some(_) => Err(closed(id)),
             None => Err(Error::not_found("permission request", id.as_str())),
         }
     }
@@ -257,7 +268,7 @@ impl Drop for Unlisted<'_> {
     }
 }
 
-fn closed(id: &PermissionId) -> Error {
+pub(super) fn closed(id: &PermissionId) -> Error {
     Error::new("closed.object", format!("The request {id} has ended; one reply counts.")).with("id", id.as_str())
 }
 

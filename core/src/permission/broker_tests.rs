@@ -54,8 +54,10 @@ impl Host for Hand {
     }
 }
 
+type Answer = fn() -> Result<Value>;
+
 /// A host that answers at once.
-struct AtOnce(fn() -> Result<Value>);
+struct AtOnce(Answer);
 
 impl Host for AtOnce {
     fn installed(&self, _: Port) -> bool {
@@ -260,7 +262,7 @@ async fn without_a_handler_the_reason_names_both_ways_out() {
 // case: 98
 #[tokio::test]
 async fn a_handler_that_answers_nothing_usable_is_a_refusal_with_the_reason() {
-    let answers: [(fn() -> Result<Value>, &str); 9] = [
+    let answers: [(Answer, &str); 9] = [
         (|| Ok(Value::Null), "null"),
         (|| Ok(json!("once")), "\"once\""),
         (|| Ok(json!({})), "{}"),
@@ -390,8 +392,8 @@ async fn two_threads_answer_one_request_and_one_answer_counts() {
         assert_eq!(ends.len(), 1);
         assert_eq!(verdict.is_ok(), ends[0].0 == RequestState::Once);
         match (&results[0], &results[1]) {
-            (Ok(()), _) => assert!(verdict.is_ok()),
-            (_, Ok(())) => assert!(verdict.is_err()),
+            (Ok(_), _) => assert!(verdict.is_ok()),
+            (_, Ok(_)) => assert!(verdict.is_err()),
             _ => assert_eq!(verdict.is_ok(), round % 2 == 0),
         }
     }
@@ -403,7 +405,8 @@ async fn a_reply_withdraws_the_host_request_and_late_answers_change_nothing() {
     let waiting = world.start(call(edit("src/a")));
     let held = world.host.next().await;
     let id = id_of(&held);
-    world.broker.reply(&id, Reply::Reject, Some("No.".into())).await.unwrap();
+    let ended = world.broker.reply(&id, Reply::Reject, Some("No.")).await.unwrap();
+    assert_eq!((ended.id, ended.state), (id.clone(), RequestState::Rejected));
     assert!(denial(waiting.await.unwrap()).reason.contains("No."));
     held.cancel.cancelled().await;
     let _ = held.answer.send(Ok(json!({"reply": "always"})));

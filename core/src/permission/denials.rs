@@ -1,9 +1,8 @@
 //! The texts of a refusal: who said no, and what can be done about it.
 
 use super::judge::{Need, Subject};
-use super::{Reply, RequestKind};
 use crate::text::rules::{Action, Decision, Rule};
-use crate::types::{Ask, Denial, DenialOrigin, Error, ErrorKind, ToolError};
+use crate::types::{Ask, Denial, DenialOrigin, Error, ErrorKind, Reply, RequestKind, ToolError};
 
 /// A configured rule.
 pub(super) fn by_rule(ask: &Ask, decision: &Decision) -> ToolError {

@@ -6,9 +6,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::denials;
-use super::{Reply, RequestKind};
 use crate::text::rules::{Action, Decision, Grant, Layers, Place, decide};
-use crate::types::{Ask, CallId, CycleId, Effect, JsonMap, MessageId, PermissionMode, SessionId, ToolError, TurnId};
+use crate::types::{
+    Ask, CallId, CycleId, Effect, JsonMap, MessageId, PermissionMode, Reply, RequestKind, SessionId, ToolError, TurnId,
+};
 
 /// Whose call it is.
 #[derive(Clone, Debug)]

@@ -6,15 +6,14 @@
 mod broker;
 mod denials;
 mod judge;
+mod kept;
 mod pending;
-mod request;
 
 pub use broker::Broker;
 pub use judge::{CallOrigin, Inquiry};
-pub use request::{PermissionRequest, Reply, RequestKind, RequestState, SettleOrigin};
 
 use crate::host::BoxFuture;
-use crate::types::{CycleId, Millis, PermissionId, Result};
+use crate::types::{CycleId, Millis, PermissionId, PermissionRequest, RequestState, Result, SettleOrigin};
 
 /// Where requests are kept. Each write makes the fact and its event in one transaction.
 pub trait RequestLog: Send + Sync {

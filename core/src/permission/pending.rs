@@ -6,9 +6,8 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use super::judge::{Rulings, Subject};
-use super::{PermissionRequest, RequestKind};
 use crate::text::rules::{Grant, Layers, Place};
-use crate::types::{Ask, PermissionId, SessionId, ToolError};
+use crate::types::{Ask, PermissionId, PermissionRequest, RequestKind, SessionId, ToolError};
 
 /// How a waiting call goes on.
 pub(super) type Verdict = Result<(), ToolError>;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::types::{Ask, CallId, JsonMap, MessageId, Millis, PermissionId, SessionId, TurnId};
+use super::{Ask, CallId, JsonMap, MessageId, Millis, PermissionId, SessionId, TurnId};
 
 /// Why a person is asked; the strictest reason that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
