@@ -15,6 +15,7 @@ mod writer;
 pub mod calls;
 pub mod events;
 pub mod leases;
+pub mod permissions;
 pub mod sessions;
 
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ mod error;
 mod event;
 mod ids;
 mod permission;
+mod permission_request;
 mod tool_error;
 
 pub use call::{Attachment, CallState, Continuation, Part, Uncertainty};
@@ -21,6 +22,7 @@ pub use ids::{
     SessionId, TurnId,
 };
 pub use permission::{Access, Ask, Denial, DenialOrigin, PermissionMode};
+pub use permission_request::{PermissionRequest, Reply, RequestKind, RequestState, SettleOrigin};
 pub use tool_error::{BlockKind, ErrorKind, Outcome, ToolError};
 
 /// A JSON object with its keys in insertion order.
