@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::host::{BoxFuture, Host};
+use crate::text::rules::{Layers, Place};
 use crate::types::{
     Ask, Attachment, CallId, Clock, Continuation, CycleId, Declarations, Effect, IdSource, JsonMap, MessageId,
     SessionId, ToolError, TurnId,
@@ -78,7 +79,13 @@ pub struct SessionContext {
     pub workspace_spelling: PathBuf,
     /// Root of the Git work tree that holds the workspace, or the workspace.
     pub worktree: PathBuf,
-    /// `plan` or `work`.
+    /// The root of its session tree.
+    pub root_id: SessionId,
+    /// The active agent.
+    pub agent: String,
+    /// The agent's role runs commands without write access.
+    pub read_only_agent: bool,
+    /// The session plans: nothing is changed.
     pub plan_mode: bool,
     /// Has no parent.
     pub root: bool,
@@ -86,6 +93,10 @@ pub struct SessionContext {
     pub human_surface: bool,
     /// The effective configuration of this session.
     pub config: Arc<Config>,
+    /// The permission rules in force.
+    pub layers: Arc<Layers>,
+    /// Where their patterns are read.
+    pub place: Arc<Place>,
 }
 
 /// Everything `prepare` and the body may use.

@@ -1,0 +1,286 @@
+//! The pipeline as a whole: one message in, one result per call out, in call order.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::backoff::Failures;
+use super::hooks::Hooks;
+use super::read::{ReadCall, group, read};
+use super::registry::Registry;
+use super::surface::{Conditions, Contract, Profile, Snapshot};
+use crate::permission::Broker;
+use crate::store::calls::{Admission, Admitted, Turn, admit, end_turn, parts};
+use crate::store::{Durability, StoreError};
+use crate::text::rules::tool_hidden;
+use crate::tools::contract::{Services, SessionContext};
+use crate::types::{CycleId, Error, MessageId, Part, PermissionMode, TurnId};
+
+/// One call of a message as a host or a model gives it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CallInput {
+    /// Its id inside the message; `call_1`, `call_2`, ... when it has none.
+    #[serde(default)]
+    pub call_id: Option<String>,
+    /// The tool.
+    pub name: String,
+    /// An object, or a text that holds one.
+    #[serde(default)]
+    pub arguments: Value,
+}
+
+/// What a dispatch answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DispatchResult {
+    /// The message the calls belong to.
+    pub message_id: MessageId,
+    /// The turn; `null` when an empty dispatch ended none.
+    pub turn_id: Option<TurnId>,
+    /// The work cycle.
+    pub cycle_id: Option<CycleId>,
+    /// The step inside the turn.
+    pub step: u32,
+    /// One result per call, in call order.
+    pub results: Vec<Part>,
+}
+
+/// What the dispatcher knows of an open session.
+pub struct DispatchSession {
+    /// What tools see of it.
+    pub context: Arc<SessionContext>,
+    /// The effective permission mode.
+    pub mode: PermissionMode,
+    /// Its tool composition.
+    pub profile: Profile,
+    /// Its agent.
+    pub contract: Contract,
+    /// Failures that may pass.
+    pub failures: Failures,
+    /// Permits for overlapping calls; an exclusive call takes all of them, which makes it a barrier on both sides.
+    pub(super) gate: Arc<Semaphore>,
+    pub(super) bound: u32,
+    interrupts: Mutex<HashMap<u64, CancellationToken>>,
+    messages: Mutex<HashMap<MessageId, Arc<tokio::sync::Mutex<()>>>>,
+    next: Mutex<u64>,
+}
+
+impl DispatchSession {
+    /// An idle session.
+    pub fn new(
+        context: Arc<SessionContext>,
+        mode: PermissionMode,
+        profile: Profile,
+        contract: Contract,
+    ) -> Self {
+        let bound = context.config.concurrency.tool_calls.clamp(1, 64);
+        Self {
+            context,
+            mode,
+            profile,
+            contract,
+            failures: Failures::default(),
+            gate: Arc::new(Semaphore::new(bound)),
+            bound: u32::try_from(bound).unwrap_or(1),
+            interrupts: Mutex::new(HashMap::new()),
+            messages: Mutex::new(HashMap::new()),
+            next: Mutex::new(0),
+        }
+    }
+
+    /// Cancels every dispatch that is under way; says whether there was one.
+    pub fn interrupt(&self) -> bool {
+        let interrupts = self.interrupts.lock().unwrap_or_else(PoisonError::into_inner);
+        interrupts.values().for_each(CancellationToken::cancel);
+        !interrupts.is_empty()
+    }
+
+    fn enter(self: &Arc<Self>, cancel: &CancellationToken) -> Presence {
+        let token = cancel.child_token();
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        *next += 1;
+        let number = *next;
+        self.interrupts.lock().unwrap_or_else(PoisonError::into_inner).insert(number, token.clone());
+        Presence { session: Arc::clone(self), number, token }
+    }
+
+    /// Dispatches of one message follow each other, so that a repeated one finds the results of the first.
+    fn lane(&self, message: &MessageId) -> Arc<tokio::sync::Mutex<()>> {
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        messages.retain(|_, lane| Arc::strong_count(lane) > 1);
+        Arc::clone(messages.entry(message.clone()).or_default())
+    }
+}
+
+/// A dispatch that is under way; forgotten when it ends, however it ends.
+struct Presence {
+    session: Arc<DispatchSession>,
+    number: u64,
+    token: CancellationToken,
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.session.interrupts.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+    }
+}
+
+/// The dispatcher of a runtime.
+pub struct Dispatcher {
+    /// The registered tools.
+    pub registry: Registry,
+    /// The registered hooks.
+    pub hooks: Hooks,
+    /// The ask broker.
+    pub broker: Broker,
+    /// The rooms tools stand on.
+    pub services: Arc<Services>,
+}
+
+impl Dispatcher {
+    /// The surface of a session as it is now.
+    pub fn snapshot(&self, session: &DispatchSession) -> Snapshot {
+        let layers = Arc::clone(&session.context.layers);
+        Snapshot::lock(
+            &self.registry,
+            &Conditions {
+                session: &session.context,
+                profile: &session.profile,
+                contract: &session.contract,
+                services: &self.services,
+                hidden: &move |key| tool_hidden(&layers, key),
+            },
+        )
+    }
+
+    /// Runs the calls of one message.
+    ///
+    /// # Errors
+    /// Only what concerns the whole message: a lost lease, a changed message, a failing store. Everything else is the
+    /// result of a call.
+    pub async fn dispatch(
+        &self,
+        session: &Arc<DispatchSession>,
+        message: Option<MessageId>,
+        calls: Vec<CallInput>,
+        is_final: bool,
+        cancel: &CancellationToken,
+    ) -> Result<DispatchResult, Error> {
+        check_ids(&calls)?;
+        let presence = session.enter(cancel);
+        let given = message.is_some();
+        let message = message.unwrap_or_else(|| MessageId::generate(self.services.ids.as_ref()));
+        let lane = given.then(|| session.lane(&message));
+        let _turn = match &lane {
+            Some(lane) => Some(lane.lock().await),
+            None => None,
+        };
+        let mut result = DispatchResult {
+            message_id: message.clone(),
+            turn_id: None,
+            cycle_id: None,
+            step: 0,
+            results: Vec::with_capacity(calls.len()),
+        };
+        if !calls.is_empty() {
+            let snapshot = self.snapshot(session);
+            let read: Vec<ReadCall> =
+                calls.into_iter().enumerate().map(|(position, input)| read(&snapshot, position, input)).collect();
+            let (turn, results) = self.run(session, &message, read, &presence.token).await?;
+            result.turn_id = Some(turn.turn_id);
+            result.cycle_id = Some(turn.cycle_id);
+            result.step = turn.step;
+            result.results = results;
+        }
+        if is_final && let Some(turn) = self.finish(session).await? {
+            result.turn_id = Some(turn.turn_id);
+            result.cycle_id = Some(turn.cycle_id);
+            result.step = turn.step;
+        }
+        Ok(result)
+    }
+
+    async fn run(
+        &self,
+        session: &Arc<DispatchSession>,
+        message: &MessageId,
+        read: Vec<ReadCall>,
+        cancel: &CancellationToken,
+    ) -> Result<(Turn, Vec<Part>), Error> {
+        let admission = self.admit(session, message, &read).await?;
+        let turn = admission.turn;
+        let mut results: Vec<Option<Part>> = Vec::with_capacity(read.len());
+        let mut places = HashMap::new();
+        let mut fresh = Vec::with_capacity(read.len());
+        for (position, (call, admitted)) in read.into_iter().zip(admission.calls).enumerate() {
+            match admitted {
+                Admitted::Known(part) => results.push(Some(*part)),
+                Admitted::New => {
+                    places.insert(call.call_id.clone(), position);
+                    fresh.push(call);
+                    results.push(None);
+                }
+            }
+        }
+        for calls in group(fresh) {
+            for part in self.run_group(session, message, &turn, calls, cancel).await? {
+                if let Some(slot) = places.get(&part.call_id).and_then(|place| results.get_mut(*place)) {
+                    *slot = Some(part);
+                }
+            }
+        }
+        Ok((turn, results.into_iter().flatten().collect()))
+    }
+
+    async fn admit(
+        &self,
+        session: &DispatchSession,
+        message: &MessageId,
+        read: &[ReadCall],
+    ) -> Result<Admission, Error> {
+        let records: Vec<_> = read.iter().map(ReadCall::record).collect();
+        let owner = self.services.store.owner().clone();
+        let (session, message) = (session.context.id.clone(), message.clone());
+        let write = move |tx: &mut crate::store::Tx<'_>| admit(tx, &owner, &session, &message, &records);
+        self.services.store.write(Durability::Ordered, write).await
+    }
+
+    /// Ends the open turn and runs the driver. Without work state there is nothing that could be left open.
+    async fn finish(&self, session: &DispatchSession) -> Result<Option<Turn>, Error> {
+        let (id, owner) = (session.context.id.clone(), self.services.store.owner().clone());
+        let facts = serde_json::json!({ "decision": "durable_work_settled" });
+        let write = self.services.store.write::<_, StoreError>(Durability::Ordered, move |tx| {
+            end_turn(tx, &owner, &id, "turn.completed", facts)
+        });
+        Ok(write.await?)
+    }
+
+    /// The stored results of a message.
+    ///
+    /// # Errors
+    /// The store's own failure.
+    pub fn stored(&self, session: &DispatchSession, message: &MessageId) -> Result<Vec<Part>, Error> {
+        let (session, message) = (session.context.id.clone(), message.clone());
+        Ok(self.services.store.read::<_, StoreError>(move |connection| parts(connection, &session, &message))?)
+    }
+}
+
+/// Call ids have to tell the calls of a message apart.
+fn check_ids(calls: &[CallInput]) -> Result<(), Error> {
+    let mut seen = std::collections::HashSet::new();
+    for id in calls.iter().filter_map(|call| call.call_id.as_deref()) {
+        if id.is_empty() || id.len() > 256 {
+            return Err(Error::arguments("A call id has between 1 and 256 bytes.").with("field", "callId"));
+        }
+        if !seen.insert(id) {
+            return Err(Error::arguments(format!("Two calls of the message have the id {id}.")).with("callId", id));
+        }
+    }
+    Ok(())
+}
