@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::origin::{Origin, join, nearest};
+use super::origin::{Origin, join};
 use super::shape::{Key, Shape};
+use crate::text::nearest::nearest;
 use crate::types::{Error, JsonMap};
 
 /// Checks a value and everything below it. The first fault is the error.
