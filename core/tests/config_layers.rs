@@ -396,3 +396,39 @@ fn secrets_are_never_shown() {
 fn an_unknown_tool_name_is_kept() {
     assert!(!runtime(json!({"tools": {"no_such_tool": false}})).unwrap().config().tools["no_such_tool"]);
 }
+
+#[test]
+fn rules_of_all_layers_are_concatenated_and_their_faults_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let global = folder.path().join("zuno.json");
+    fs::write(
+        &global,
+        r#"{"permission": {"rules": {"edit": {"*": "ask", "docs/*": "allow"}, "question_async": "deny"}}}"#,
+    )
+    .unwrap();
+    let sources = Sources {
+        global: Some(global),
+        runtime: Some(
+            json!({"permission": {"rules": [{"key": "shell", "pattern": "git *", "action": "deny", "reason": "No."}]}}),
+        ),
+        ..Sources::default()
+    };
+    let loaded = load(&sources).unwrap();
+    assert_eq!(
+        effective_document(&loaded)["values"]["permission"]["rules"],
+        json!([
+            {"key": "edit", "pattern": "*", "action": "ask", "reason": null, "layer": "global"},
+            {"key": "edit", "pattern": "docs/*", "action": "allow", "reason": null, "layer": "global"},
+            {"key": "shell", "pattern": "git *", "action": "deny", "reason": "No.", "layer": "runtime"},
+        ])
+    );
+    assert_eq!(loaded.diagnostics().map(|found| found.code).collect::<Vec<_>>(), ["config.dead_rule"]);
+
+    let error = refused(json!({"permission": {"rules": {"apply_patch": "deny"}}}));
+    assert_eq!((&error.details["key"], &error.details["suggestion"]), (&json!("permission.rules"), &json!("edit")));
+    let example = json!({"edit": {"*.lock": {"action": "deny", "match": ["src/lock.rs"]}}});
+    let error = refused(json!({"permission": {"rules": example.clone()}}));
+    assert_eq!(error.details["example"], "src/lock.rs");
+    let error = refused(json!({"agents": {"a": {"permission": {"rules": example}}}}));
+    assert_eq!(error.details["key"], "agents.a.permission.rules");
+}

@@ -7,7 +7,7 @@ use super::keys::ROOT;
 use super::origin::{Origin, join};
 use super::rule_list;
 use super::shape::Shape;
-use crate::text::rules::Rule;
+use crate::text::rules::{Diagnostic, ParsedRules, Rule};
 use crate::types::{Error, JsonMap};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -17,21 +17,23 @@ pub(super) struct Document {
     pub(super) values: JsonMap,
     /// `permission.rules`: the rules of all layers are concatenated, not merged.
     pub(super) rules: Vec<Rule>,
+    /// What was odd about them.
+    pub(super) diagnostics: Vec<Diagnostic>,
 }
 
 impl Document {
-    pub(super) fn read(value: &Value, origin: Origin) -> Result<Self, Error> {
+    pub(super) fn read(value: &Value, origin: Origin, home: Option<&str>) -> Result<Self, Error> {
         let Value::Object(map) = value else {
             return Err(origin.error("", "the configuration has to be an object."));
         };
         check(value, &ROOT, "", &origin)?;
         let mut values: JsonMap = map.iter().map(|(name, value)| (name.clone(), expand(name, value))).collect();
-        let rules = match take_rules(&mut values) {
-            Some(rules) => rule_list::read(&rules, "permission.rules", &origin)?,
-            None => Vec::new(),
+        let ParsedRules { rules, diagnostics } = match take_rules(&mut values) {
+            Some(rules) => rule_list::read(&rules, "permission.rules", &origin, home)?,
+            None => ParsedRules::default(),
         };
-        check_agent_rules(&values, &origin)?;
-        Ok(Self { origin, values, rules })
+        check_agent_rules(&values, &origin, home)?;
+        Ok(Self { origin, values, rules, diagnostics })
     }
 
     /// Checks that every object this document touched is complete in the merged values.
@@ -59,11 +61,11 @@ fn take_rules(values: &mut JsonMap) -> Option<Value> {
 }
 
 /// The rules of agents are applied by their own room; here they are only held against the grammar.
-fn check_agent_rules(values: &JsonMap, origin: &Origin) -> Result<(), Error> {
+fn check_agent_rules(values: &JsonMap, origin: &Origin, home: Option<&str>) -> Result<(), Error> {
     let Some(Value::Object(agents)) = values.get("agents") else { return Ok(()) };
     for (name, agent) in agents {
         if let Some(rules) = agent.pointer("/permission/rules") {
-            rule_list::read(rules, &join(&join("agents", name), "permission.rules"), origin)?;
+            rule_list::read(rules, &join(&join("agents", name), "permission.rules"), origin, home)?;
         }
     }
     Ok(())

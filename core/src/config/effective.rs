@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::keys::ROOT;
 use super::shape::Shape;
 use super::{Loaded, SandboxMode};
-use crate::text::rules::{Action, Rule};
+use crate::text::rules::Rule;
 use crate::types::{JsonMap, PermissionMode};
 
 const HIDDEN: &str = "***";
@@ -42,12 +42,7 @@ fn rules(loaded: &Loaded) -> Value {
 }
 
 fn rule(rule: &Rule) -> Value {
-    let action = match rule.action {
-        Action::Allow => "allow",
-        Action::Ask => "ask",
-        Action::Deny => "deny",
-    };
-    json!({ "key": rule.key, "pattern": rule.pattern, "action": action, "reason": rule.reason, "layer": rule.layer })
+    json!({ "key": rule.key, "pattern": rule.pattern, "action": rule.action.name(), "reason": rule.reason, "layer": rule.layer })
 }
 
 fn hide(value: &Value, shape: &Shape) -> Value {

@@ -14,6 +14,7 @@ use super::merged::Merged;
 use super::narrow::{Ignored, narrow};
 use super::origin::{Layer, Origin};
 use super::{Config, cross, jsonc, typed};
+use crate::text::rules::Diagnostic;
 use crate::types::{Error, JsonMap};
 
 /// A configuration file larger than this is no configuration file.
@@ -32,6 +33,8 @@ pub struct Sources {
     pub session: Option<Value>,
     /// The project file; one that does not exist is an empty layer.
     pub project: Option<PathBuf>,
+    /// The home directory, for patterns that begin with `~`.
+    pub home: Option<String>,
 }
 
 /// The resolved layers. Keeps the documents, so that a session can lay its own on top.
@@ -42,27 +45,29 @@ pub struct Loaded {
     pub(super) ignored: Vec<Ignored>,
     trusted: Vec<Document>,
     project: Option<Document>,
+    home: Option<String>,
 }
 
 /// Reads and resolves all layers. The first fault is the error, and then nothing has been opened.
 pub fn load(sources: &Sources) -> Result<Loaded, Error> {
+    let home = sources.home.as_deref();
     let mut trusted = Vec::new();
     if let Some(path) = &sources.global {
-        trusted.extend(read_file(path, Layer::Global)?);
+        trusted.extend(read_file(path, Layer::Global, home)?);
     }
     if let Some(environment) = &sources.environment {
-        read_environment(environment, &mut trusted)?;
+        read_environment(environment, home, &mut trusted)?;
     }
     for (layer, value) in [(Layer::Runtime, &sources.runtime), (Layer::Session, &sources.session)] {
         if let Some(value) = value {
-            trusted.push(Document::read(value, Origin::new(layer))?);
+            trusted.push(Document::read(value, Origin::new(layer), home)?);
         }
     }
     let project = match &sources.project {
-        Some(path) => read_file(path, Layer::Project)?,
+        Some(path) => read_file(path, Layer::Project, home)?,
         None => None,
     };
-    resolve(trusted, project)
+    resolve(trusted, project, sources.home.clone())
 }
 
 impl Loaded {
@@ -86,21 +91,26 @@ impl Loaded {
         &self.ignored
     }
 
+    /// What was odd about the rules, layer by layer.
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.trusted.iter().chain(&self.project).flat_map(|document| &document.diagnostics)
+    }
+
     /// The configuration of one session: its own `config` on top, its project file as the restriction.
     pub fn for_session(&self, project: Option<&Path>, config: Option<&Value>) -> Result<Self, Error> {
         let mut trusted = self.trusted.clone();
         if let Some(value) = config {
-            trusted.push(Document::read(value, Origin::new(Layer::Session))?);
+            trusted.push(Document::read(value, Origin::new(Layer::Session), self.home.as_deref())?);
         }
         let project = match project {
-            Some(path) => read_file(path, Layer::Project)?,
+            Some(path) => read_file(path, Layer::Project, self.home.as_deref())?,
             None => self.project.clone(),
         };
-        resolve(trusted, project)
+        resolve(trusted, project, self.home.clone())
     }
 }
 
-fn resolve(trusted: Vec<Document>, project: Option<Document>) -> Result<Loaded, Error> {
+fn resolve(trusted: Vec<Document>, project: Option<Document>, home: Option<String>) -> Result<Loaded, Error> {
     let mut merged = Merged::new();
     merged.add(&defaults()?);
     for document in &trusted {
@@ -118,7 +128,7 @@ fn resolve(trusted: Vec<Document>, project: Option<Document>) -> Result<Loaded, 
     let rules = trusted.iter().flat_map(|document| document.rules.iter().cloned()).collect();
     let narrowing = project.as_ref().map(|document| document.rules.clone()).unwrap_or_default();
     let config = Arc::new(typed::build(&merged, rules, narrowing));
-    Ok(Loaded { config, merged, ignored, trusted, project })
+    Ok(Loaded { config, merged, ignored, trusted, project, home })
 }
 
 /// Says what holds after the restriction: full access has the host's network, and read-only has no writable roots.
@@ -140,10 +150,10 @@ fn settle_sandbox(merged: &mut Merged) -> Result<(), Error> {
 fn defaults() -> Result<Document, Error> {
     let origin = Origin::new(Layer::Default);
     let value = jsonc::parse(include_str!("defaults.json")).map_err(|what| origin.error("", what))?;
-    Document::read(&value, origin)
+    Document::read(&value, origin, None)
 }
 
-fn read_environment(environment: &Environment, trusted: &mut Vec<Document>) -> Result<(), Error> {
+fn read_environment(environment: &Environment, home: Option<&str>, trusted: &mut Vec<Document>) -> Result<(), Error> {
     let variable = |name: &'static str| {
         environment
             .get(&OsString::from(name))
@@ -153,11 +163,11 @@ fn read_environment(environment: &Environment, trusted: &mut Vec<Document>) -> R
     if let Some((origin, path)) = variable("ZUNO_CONFIG") {
         let path = Path::new(path);
         let missing = || origin.error("", format!("it names {}, which does not exist.", path.display()));
-        trusted.push(read_file(path, Layer::Environment)?.ok_or_else(missing)?);
+        trusted.push(read_file(path, Layer::Environment, home)?.ok_or_else(missing)?);
     }
     if let Some((origin, content)) = variable("ZUNO_CONFIG_CONTENT") {
         let text = content.to_str().ok_or_else(|| origin.error("", "it is not UTF-8."))?;
-        trusted.push(read_text(text, origin)?);
+        trusted.push(read_text(text, origin, home)?);
     }
     for (name, key) in [
         ("ZUNO_SANDBOX_MODE", "mode"),
@@ -165,25 +175,25 @@ fn read_environment(environment: &Environment, trusted: &mut Vec<Document>) -> R
         ("ZUNO_SANDBOX_ON_UNAVAILABLE", "onUnavailable"),
     ] {
         if let Some((origin, value)) = variable(name) {
-            trusted.push(Document::read(&json!({ "sandbox": { key: value.to_string_lossy() } }), origin)?);
+            trusted.push(Document::read(&json!({ "sandbox": { key: value.to_string_lossy() } }), origin, home)?);
         }
     }
     Ok(())
 }
 
-fn read_file(path: &Path, layer: Layer) -> Result<Option<Document>, Error> {
+fn read_file(path: &Path, layer: Layer, home: Option<&str>) -> Result<Option<Document>, Error> {
     let origin = Origin::file(layer, path);
     match read_bounded(path) {
-        Ok(Some(text)) => read_text(&text, origin).map(Some),
+        Ok(Some(text)) => read_text(&text, origin, home).map(Some),
         Ok(None) => Ok(None),
         Err(error) => Err(origin.error("", format!("the file cannot be read: {error}."))),
     }
 }
 
-fn read_text(text: &str, origin: Origin) -> Result<Document, Error> {
+fn read_text(text: &str, origin: Origin, home: Option<&str>) -> Result<Document, Error> {
     let value =
         jsonc::parse(text).map_err(|place| origin.error("", format!("this is not JSON; the fault is at {place}.")))?;
-    Document::read(&value, origin)
+    Document::read(&value, origin, home)
 }
 
 /// The text of a regular file. The project file comes with a checkout: a pipe or an endless file there must not hang

@@ -3,24 +3,21 @@
 use serde_json::Value;
 
 use super::origin::Origin;
-use crate::text::rules::{Action, Rule};
+use crate::text::rules::{ParsedRules, parse_rules};
 use crate::types::Error;
 
-/// Reads the rules of one document.
-pub(super) fn read(value: &Value, key: &str, origin: &Origin) -> Result<Vec<Rule>, Error> {
-    let _ = (key, Action::Ask);
-    let rules = value.as_object().into_iter().flatten().map(|(name, action)| Rule {
-        key: name.clone(),
-        pattern: "*".to_owned(),
-        action: if action == "allow" {
-            Action::Allow
-        } else if action == "deny" {
-            Action::Deny
-        } else {
-            Action::Ask
-        },
-        reason: None,
-        layer: origin.layer.name().to_owned(),
-    });
-    Ok(rules.collect())
+/// Reads the rules under one key of a document; a fault names the document and the key.
+pub(super) fn read(value: &Value, key: &str, origin: &Origin, home: Option<&str>) -> Result<ParsedRules, Error> {
+    parse_rules(value, origin.layer.name(), home).map_err(|error| {
+        let mut told = origin.error(key, &error.message);
+        for fact in ["rule", "example"] {
+            if let Some(fact_value) = error.details.get(fact) {
+                told = told.with(fact, fact_value.clone());
+            }
+        }
+        match error.details.get("use") {
+            Some(right) => told.with("suggestion", right.clone()),
+            None => told,
+        }
+    })
 }

@@ -88,9 +88,9 @@ pub(super) fn preview(source: &Source, lines: u32) -> String {
 pub(super) fn unsaved(source: &Source, cause: &std::io::Error) -> String {
     let bytes = source.bytes();
     let opening = format!("[output not saved] {bytes} bytes could not be saved: {cause}.");
-    let (head, tail) = (source.head(PREVIEW), source.tail(PREVIEW));
-    if bytes <= PREVIEW as u64 {
-        return format!("{opening}\n{head}");
+    if bytes <= 2 * PREVIEW as u64 {
+        return format!("{opening} All of it follows.\n{}", source.head(2 * PREVIEW));
     }
+    let (head, tail) = (source.head(PREVIEW), source.tail(PREVIEW));
     format!("{opening} The first and the last 4 KiB follow.\n{head}\n[...]\n{tail}")
 }
