@@ -1,9 +1,33 @@
 //! The effective configuration: typed values with their defaults. Parsing, layers and trust live beside this file.
+//!
+//! One document walks: `jsonc` (text to JSON) → `document` (held against the table of `keys` by `check`) → `merged`
+//! (laid over the layers below) → `cross` (what holds between keys) → `narrow` (the project file) → `typed`.
+
+mod check;
+mod cross;
+mod document;
+mod effective;
+mod jsonc;
+mod keys;
+mod load;
+mod locations;
+mod merged;
+mod narrow;
+mod origin;
+mod rule_list;
+mod shape;
+mod typed;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+
+pub use effective::effective_document;
+pub use load::{Loaded, Sources, load};
+pub use locations::{Environment, database_file, global_file, project_file};
+pub use narrow::Ignored;
+pub use origin::Layer;
 
 use crate::types::PermissionMode;
 
@@ -28,6 +52,8 @@ pub struct Config {
     pub git_preflight_budget_ms: u64,
     /// Absolute path of `rg`; `None` = looked up on `PATH`.
     pub ripgrep_path: Option<PathBuf>,
+    /// Programs that format files after a write, by name.
+    pub formatters: BTreeMap<String, FormatterConfig>,
     /// Entries an event subscriber may have waiting.
     pub events_queue: usize,
 }
@@ -44,6 +70,7 @@ impl Default for Config {
             withhold_prefixes: Vec::new(),
             git_preflight_budget_ms: 30_000,
             ripgrep_path: None,
+            formatters: BTreeMap::new(),
             events_queue: 1_024,
         }
     }
@@ -125,6 +152,8 @@ pub struct SandboxConfig {
     pub bubblewrap_path: Option<PathBuf>,
     /// `sandbox.git_metadata` is `writable`.
     pub git_metadata_writable: bool,
+    /// `sandbox.landlock_new_entries` is `deny`.
+    pub landlock_denies_new_entries: bool,
     /// Further writable directories.
     pub writable_roots: Vec<PathBuf>,
     /// Further read-only paths.
@@ -182,4 +211,20 @@ impl Default for ShellConfig {
     fn default() -> Self {
         Self { interpreter: None, hard_ceiling_ms: 1_800_000, background_ceiling_ms: 0 }
     }
+}
+
+/// `formatter.<name>`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct FormatterConfig {
+    /// Program and arguments; `$FILE` stands for the path.
+    pub command: Vec<String>,
+    /// Endings it is used for.
+    pub extensions: Vec<String>,
+    /// It is stopped after this long.
+    #[serde(default = "formatter_timeout_ms")]
+    pub timeout_ms: u64,
+}
+
+fn formatter_timeout_ms() -> u64 {
+    10_000
 }

@@ -12,6 +12,7 @@ mod schema;
 mod tx;
 mod writer;
 
+pub mod artifacts;
 pub mod calls;
 pub mod events;
 pub mod leases;
