@@ -7,14 +7,14 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use super::execute::{self, Ended};
-use super::hooks::{self, HookKind};
+use super::hooks::{self, HookKind, Hooks};
 use super::pipeline::{DispatchSession, Dispatcher};
 use super::prepare::{Next, PreparedCall, Ready, not_started};
 use super::read::{ReadCall, is_exclusive};
 use crate::output::{Artifacts, Presented, Presenter};
 use crate::store::artifacts::{NewArtifact, record};
 use crate::store::calls::{CallKey, Settlement, Turn, settle, stamp};
-use crate::store::{Durability, StoreError, leases};
+use crate::store::{Durability, StoreError, Tx, leases};
 use crate::text::result_text::error_text;
 use crate::tools::contract::{Body, CallContext, Output, StoreBody, ToolOutput};
 use crate::types::{Effect, Error, ErrorKind, MessageId, Part, Replay, ToolError};
@@ -92,7 +92,7 @@ impl Dispatcher {
         let keys: Vec<CallKey> = running.iter().map(|call| call.key.clone()).collect();
         let reads = running.iter().all(|call| call.call.declarations.effect == Effect::ReadOnly);
         let (id, owner) = (session.context.id.clone(), self.services.store.owner().clone());
-        let write = move |tx: &mut crate::store::Tx<'_>| -> Result<(), StoreError> {
+        let write = move |tx: &mut Tx<'_>| -> Result<(), StoreError> {
             leases::fence(tx, &id, &owner)?;
             keys.iter().try_for_each(|key| stamp(tx, key).map(|_| ()))
         };
@@ -144,7 +144,7 @@ impl Dispatcher {
     }
 
     fn services_for_run(&self) -> RunServices {
-        RunServices { services: Arc::clone(&self.services) }
+        RunServices { services: Arc::clone(&self.services), hooks: Arc::clone(&self.hooks) }
     }
 
     /// A body that only writes to the store settles in the transaction of its effect.
@@ -177,28 +177,27 @@ impl Dispatcher {
         let context = context.clone();
         let (name, replay) = (call.name.clone(), call.declarations.replay);
         let failed_key = key.clone();
-        let write = move |tx: &mut crate::store::Tx<'_>| -> Result<Result<Part, ToolError>, StoreError> {
+        let write = move |tx: &mut Tx<'_>| -> Result<Part, Given> {
             leases::fence(tx, &id, &owner)?;
             stamp(tx, &key)?;
             let started = tx.now();
             let mut output = match body(tx) {
                 Ok(output) => output,
                 // What the body had written by then has to go: the transaction is given up.
-                Err(error) => return Err(StoreError::Refused(Box::new(error))),
+                Err(error) => return Err(Given::Up(error)),
             };
             add_effective(&mut output, effective);
             let (mut settlement, saved) = present(output, &context, &artifacts, &name, replay);
             settlement.time_started = Some(started);
             for artifact in &saved {
-                record(tx, &key, artifact)?;
+                record(tx, &key.session_id, artifact)?;
             }
-            Ok(Ok(settle(tx, &key, &settlement)?))
+            Ok(settle(tx, &key, &settlement)?)
         };
         match self.services.store.write(Durability::Full, write).await {
-            Ok(Ok(part)) => Ok(part),
-            Ok(Err(error)) => self.refuse(session, failed_key, &call, error).await,
-            Err(StoreError::Refused(error)) => self.refuse(session, failed_key, &call, *error).await,
-            Err(error) => Err(error.into()),
+            Ok(part) => Ok(part),
+            Err(Given::Up(error)) => self.refuse(session, failed_key, &call, error).await,
+            Err(Given::Failed(error)) => Err(error.into()),
         }
     }
 
@@ -235,12 +234,12 @@ impl Dispatcher {
         let durability =
             if settling.iter().all(nothing_ran) { Durability::Ordered } else { Durability::Full };
         let (id, owner) = (session.context.id.clone(), self.services.store.owner().clone());
-        let write = move |tx: &mut crate::store::Tx<'_>| -> Result<Vec<Part>, StoreError> {
+        let write = move |tx: &mut Tx<'_>| -> Result<Vec<Part>, StoreError> {
             leases::fence(tx, &id, &owner)?;
             let mut parts = Vec::with_capacity(settling.len());
             for call in &settling {
                 for artifact in &call.artifacts {
-                    record(tx, &call.key, artifact)?;
+                    record(tx, &call.key.session_id, artifact)?;
                 }
                 parts.push(settle(tx, &call.key, &call.settlement)?);
             }
@@ -250,10 +249,25 @@ impl Dispatcher {
     }
 }
 
+/// Why the transaction of a store body was given up.
+enum Given {
+    /// The body refused: nothing it wrote stays.
+    Up(ToolError),
+    /// The store failed.
+    Failed(StoreError),
+}
+
+impl From<StoreError> for Given {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// What a body needs of the dispatcher once it runs.
 #[derive(Clone)]
 struct RunServices {
     services: Arc<crate::tools::contract::Services>,
+    hooks: Arc<Hooks>,
 }
 
 async fn run_call(run: RunServices, _session: &Arc<DispatchSession>, prepared: PreparedCall) -> Settling {
@@ -289,7 +303,7 @@ async fn run_ready(run: &RunServices, call: &ReadCall, ready: Ready) -> (Settlem
 }
 
 async fn after_hooks(run: &RunServices, call: &ReadCall, context: &CallContext, settlement: &mut Settlement) {
-    let ids = context.services.hooks.of(HookKind::AfterCall, &call.name);
+    let ids = run.hooks.of(HookKind::AfterCall, &call.name);
     if ids.is_empty() {
         return;
     }

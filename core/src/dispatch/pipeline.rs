@@ -136,7 +136,7 @@ pub struct Dispatcher {
     /// The registered tools.
     pub registry: Registry,
     /// The registered hooks.
-    pub hooks: Hooks,
+    pub hooks: Arc<Hooks>,
     /// The ask broker.
     pub broker: Broker,
     /// The rooms tools stand on.
