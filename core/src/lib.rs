@@ -8,6 +8,7 @@
 
 pub mod types;
 
+pub mod agents;
 pub mod config;
 pub mod dispatch;
 pub mod files;
@@ -19,6 +20,7 @@ pub mod question;
 pub mod runtime;
 pub mod sandbox;
 pub mod search;
+pub mod session;
 pub mod store;
 pub mod text;
 pub mod tools;

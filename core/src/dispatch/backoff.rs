@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::types::{ErrorKind, Millis, Replay, ToolError};
+use crate::types::{Millis, Replay, ToolError};
 
 const FIRST_MS: i64 = 1_000;
 const LONGEST_MS: i64 = 30_000;
@@ -33,7 +33,7 @@ impl Failures {
         }
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         match error {
-            Some(error) if counts_as_failure(error) => {
+            Some(error) if error.may_pass() => {
                 let entry = counts.entry((tool.to_owned(), digest.to_owned())).or_insert((0, now));
                 *entry = (entry.0.saturating_add(1), now);
             }
@@ -59,11 +59,6 @@ impl Failures {
     }
 }
 
-/// Whether the cause may pass, so that the same call may be attempted again.
-pub(crate) fn counts_as_failure(error: &ToolError) -> bool {
-    error.kind.retryable() || matches!(error.kind, ErrorKind::Cancelled { started: true })
-}
-
 fn delay(failures: u32) -> i64 {
     let doublings = failures.saturating_sub(1).min(16);
     (FIRST_MS << doublings).min(LONGEST_MS)
@@ -77,6 +72,7 @@ fn jittered(delay: i64, chance: f64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::ErrorKind;
 
     fn transient() -> ToolError {
         ToolError::new(ErrorKind::Transient { retry_after_ms: None }, "busy", "busy")

@@ -50,8 +50,8 @@ fn note(context: &CallContext, mode: &'static str, result: Option<&Result<ToolOu
     };
     let uncertain = error.is_some_and(|error| error.outcome() == crate::types::Outcome::Uncertain);
     let data = json!({ "callId": context.call_id, "mode": mode, "uncertain": uncertain });
-    let draft = crate::types::EventDraft::new("tool.dispatch.interrupted", data)
-        .in_turn(&context.turn_id, &context.cycle_id);
+    let draft =
+        crate::types::EventDraft::new("tool.dispatch.interrupted", data).in_turn(&context.turn_id, &context.cycle_id);
     let session = context.session.id.clone();
     context.services.store.submit::<crate::store::StoreError>(crate::store::Durability::Ordered, move |tx| {
         tx.emit(&session, draft).map(|_| ())

@@ -49,7 +49,7 @@ impl Dispatcher {
             drop(permit);
             return Ok(parts);
         }
-        self.stamp(session, &prepared).await?;
+        self.stamp(session, running(&prepared)).await?;
         let settling = self.execute(session, prepared, permit, exclusive).await;
         self.settle(session, settling).await
     }
@@ -83,14 +83,10 @@ impl Dispatcher {
 
     /// Commits the stamp of every call that will run, before any body starts. A group that only reads is not waited
     /// for: nothing could happen twice, and the settlement is queued behind it.
-    async fn stamp(&self, session: &DispatchSession, prepared: &[PreparedCall]) -> Result<(), Error> {
-        let running: Vec<&PreparedCall> =
-            prepared.iter().filter(|call| matches!(call.next, Next::Run(_))).collect();
-        if running.is_empty() {
+    async fn stamp(&self, session: &DispatchSession, (keys, reads): (Vec<CallKey>, bool)) -> Result<(), Error> {
+        if keys.is_empty() {
             return Ok(());
         }
-        let keys: Vec<CallKey> = running.iter().map(|call| call.key.clone()).collect();
-        let reads = running.iter().all(|call| call.call.declarations.effect == Effect::ReadOnly);
         let (id, owner) = (session.context.id.clone(), self.services.store.owner().clone());
         let write = move |tx: &mut Tx<'_>| -> Result<(), StoreError> {
             leases::fence(tx, &id, &owner)?;
@@ -231,8 +227,7 @@ impl Dispatcher {
             call.effect == Effect::ReadOnly
                 || call.settlement.error.as_ref().is_some_and(|error| error.kind.block_kind().is_some())
         };
-        let durability =
-            if settling.iter().all(nothing_ran) { Durability::Ordered } else { Durability::Full };
+        let durability = if settling.iter().all(nothing_ran) { Durability::Ordered } else { Durability::Full };
         let (id, owner) = (session.context.id.clone(), self.services.store.owner().clone());
         let write = move |tx: &mut Tx<'_>| -> Result<Vec<Part>, StoreError> {
             leases::fence(tx, &id, &owner)?;
@@ -247,6 +242,13 @@ impl Dispatcher {
         };
         Ok(self.services.store.write(durability, write).await?)
     }
+}
+
+/// The calls that will run, and whether all of them only read.
+fn running(prepared: &[PreparedCall]) -> (Vec<CallKey>, bool) {
+    let running = || prepared.iter().filter(|call| matches!(call.next, Next::Run(_)));
+    let reads = running().all(|call| call.call.declarations.effect == Effect::ReadOnly);
+    (running().map(|call| call.key.clone()).collect(), reads)
 }
 
 /// Why the transaction of a store body was given up.

@@ -123,13 +123,8 @@ fn failure(error: &Error) -> String {
 }
 
 fn blocked(id: &str, reason: &str) -> ToolError {
-    let denial = Denial {
-        origin: DenialOrigin::Hook,
-        key: id.to_owned(),
-        pattern: None,
-        rule: None,
-        reason: reason.to_owned(),
-    };
+    let denial =
+        Denial { origin: DenialOrigin::Hook, key: id.to_owned(), pattern: None, rule: None, reason: reason.to_owned() };
     ToolError::denied(denial, format!("The hook {id} refused the call: {reason}"))
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::Failures;
@@ -69,16 +69,12 @@ pub struct DispatchSession {
     interrupts: Mutex<HashMap<u64, CancellationToken>>,
     messages: Mutex<HashMap<MessageId, Arc<tokio::sync::Mutex<()>>>>,
     next: Mutex<u64>,
+    left: Notify,
 }
 
 impl DispatchSession {
     /// An idle session.
-    pub fn new(
-        context: Arc<SessionContext>,
-        mode: PermissionMode,
-        profile: Profile,
-        contract: Contract,
-    ) -> Self {
+    pub fn new(context: Arc<SessionContext>, mode: PermissionMode, profile: Profile, contract: Contract) -> Self {
         let bound = context.config.concurrency.tool_calls.clamp(1, 64);
         Self {
             context,
@@ -91,6 +87,7 @@ impl DispatchSession {
             interrupts: Mutex::new(HashMap::new()),
             messages: Mutex::new(HashMap::new()),
             next: Mutex::new(0),
+            left: Notify::new(),
         }
     }
 
@@ -99,6 +96,17 @@ impl DispatchSession {
         let interrupts = self.interrupts.lock().unwrap_or_else(PoisonError::into_inner);
         interrupts.values().for_each(CancellationToken::cancel);
         !interrupts.is_empty()
+    }
+
+    /// Ends when no dispatch is under way.
+    pub async fn idle(&self) {
+        loop {
+            let changed = self.left.notified();
+            if self.interrupts.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+                return;
+            }
+            changed.await;
+        }
     }
 
     fn enter(self: &Arc<Self>, cancel: &CancellationToken) -> Presence {
@@ -128,6 +136,7 @@ struct Presence {
 impl Drop for Presence {
     fn drop(&mut self) {
         self.session.interrupts.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+        self.session.left.notify_waiters();
     }
 }
 
@@ -255,9 +264,10 @@ impl Dispatcher {
     async fn finish(&self, session: &DispatchSession) -> Result<Option<Turn>, Error> {
         let (id, owner) = (session.context.id.clone(), self.services.store.owner().clone());
         let facts = serde_json::json!({ "decision": "durable_work_settled" });
-        let write = self.services.store.write::<_, StoreError>(Durability::Ordered, move |tx| {
-            end_turn(tx, &owner, &id, "turn.completed", facts)
-        });
+        let write = self
+            .services
+            .store
+            .write::<_, StoreError>(Durability::Ordered, move |tx| end_turn(tx, &owner, &id, "turn.completed", facts));
         Ok(write.await?)
     }
 

@@ -200,12 +200,7 @@ impl Dispatcher {
     }
 
     /// Holds an identical call that failed a moment ago until its backoff has passed.
-    async fn hold(
-        &self,
-        session: &DispatchSession,
-        call: &ReadCall,
-        context: &CallContext,
-    ) -> Result<(), ToolError> {
+    async fn hold(&self, session: &DispatchSession, call: &ReadCall, context: &CallContext) -> Result<(), ToolError> {
         let now = self.services.clock.now();
         let wait = session.failures.hold(&call.name, &call.digest, now, chance(&self.services.ids.next_id()));
         if wait == 0 {

@@ -62,7 +62,8 @@ fn label(arguments: &Value) -> Option<String> {
 }
 
 fn hidden_by_rule(name: &str, key: &str) -> ToolError {
-    let reason = format!("A rule denies `{key}` for every resource, so `{name}` is not among the tools of this session.");
+    let reason =
+        format!("A rule denies `{key}` for every resource, so `{name}` is not among the tools of this session.");
     let denial = Denial {
         origin: DenialOrigin::Rule,
         key: key.to_owned(),

@@ -1,3 +1,124 @@
 //! The public Rust API: opens the store, wires the rooms, owns the threads.
 
+mod diagnostics;
 pub mod hub;
+mod open;
+mod waiting;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::config::{Config, Loaded};
+use crate::dispatch::{DispatchSession, Dispatcher};
+use crate::store::{Durability, StoreError, leases};
+use crate::tools::contract::Services;
+use crate::types::{Error, Result, SessionId};
+
+pub use open::Options;
+pub use waiting::{Waiting, WaitingKind};
+
+/// An open runtime. Clones share it.
+#[derive(Clone)]
+pub struct Runtime {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    dispatcher: Dispatcher,
+    hub: Arc<hub::Hub>,
+    loaded: Loaded,
+    reads_project: bool,
+    home: Option<String>,
+    sessions: Mutex<HashMap<SessionId, Arc<DispatchSession>>>,
+    closed: AtomicBool,
+}
+
+impl Runtime {
+    /// The dispatcher.
+    pub fn dispatcher(&self) -> &Dispatcher {
+        &self.inner.dispatcher
+    }
+
+    /// The rooms tools stand on.
+    pub fn services(&self) -> &Arc<Services> {
+        &self.inner.dispatcher.services
+    }
+
+    /// The event hub.
+    pub fn hub(&self) -> &Arc<hub::Hub> {
+        &self.inner.hub
+    }
+
+    /// The resolved configuration layers.
+    pub fn loaded(&self) -> &Loaded {
+        &self.inner.loaded
+    }
+
+    /// The effective configuration of the runtime.
+    pub fn config(&self) -> &Arc<Config> {
+        self.inner.loaded.config()
+    }
+
+    pub(crate) fn reads_project(&self) -> bool {
+        self.inner.reads_project
+    }
+
+    pub(crate) fn home(&self) -> Option<String> {
+        self.inner.home.clone()
+    }
+
+    pub(crate) fn kept(&self, id: &SessionId) -> Option<Arc<DispatchSession>> {
+        self.sessions().get(id).cloned()
+    }
+
+    pub(crate) fn keep(&self, id: SessionId, session: DispatchSession) {
+        self.sessions().insert(id, Arc::new(session));
+    }
+
+    pub(crate) fn forget(&self, id: &SessionId) {
+        self.sessions().remove(id);
+    }
+
+    fn sessions(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Arc<DispatchSession>>> {
+        self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses work once the runtime is closed.
+    ///
+    /// # Errors
+    /// `closed.object`.
+    pub fn check_open(&self) -> Result<()> {
+        if self.inner.closed.load(Ordering::Acquire) {
+            return Err(Error::new("closed.object", "The runtime is closed. Open a new one."));
+        }
+        Ok(())
+    }
+
+    /// From now on nothing new starts; everything that runs is interrupted. Says whether it was open.
+    pub(crate) fn begin_close(&self) -> bool {
+        let was_open = !self.inner.closed.swap(true, Ordering::AcqRel);
+        for (id, session) in self.sessions().iter() {
+            session.interrupt();
+            if was_open {
+                self.hub().live(id, "runtime.closing", serde_json::json!({ "reason": "close" }));
+            }
+        }
+        was_open
+    }
+
+    /// Waits until every session is idle, then gives all leases back.
+    pub(crate) async fn finish_close(&self) {
+        let sessions: Vec<_> = self.sessions().drain().map(|(_, session)| session).collect();
+        for session in sessions {
+            session.idle().await;
+        }
+        let owner = self.services().store.owner().clone();
+        let write = self
+            .services()
+            .store
+            .write::<_, StoreError>(Durability::Ordered, move |tx| leases::release_all(tx, &owner));
+        // A store that fails at this point keeps the leases; the next owner sees that this process is gone.
+        let _ = write.await;
+    }
+}

@@ -4,3 +4,12 @@
 pub mod bg;
 pub mod contract;
 pub mod host_tool;
+
+use std::sync::Arc;
+
+use contract::Tool;
+
+/// The tools of the library.
+pub fn builtin() -> Vec<Arc<dyn Tool>> {
+    vec![Arc::new(bg::Bg::default())]
+}

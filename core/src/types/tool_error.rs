@@ -194,4 +194,9 @@ impl ToolError {
     pub fn outcome(&self) -> Outcome {
         self.kind.outcome()
     }
+
+    /// Whether a call declared `Safe` may be attempted again: the cause may pass, or the call was interrupted.
+    pub fn may_pass(&self) -> bool {
+        self.kind.retryable() || matches!(self.kind, ErrorKind::Cancelled { started: true })
+    }
 }

@@ -16,7 +16,7 @@ use crate::types::{
 };
 
 pub use admit::{Admission, Admitted, NewCall, Turn, admit, end_turn};
-pub use query::{Message, earlier_failures, messages, part, parts};
+pub use query::{Message, messages, part, parts, recent_failures};
 pub use reconcile::{Verdict, reconcile, unsettled};
 pub use recover::{Repaired, recover};
 pub use settle::{Settlement, rewrite, settle, stamp};
@@ -68,7 +68,6 @@ CREATE TABLE calls (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX calls_open ON calls (session_id, state) WHERE state <> 'settled';
 CREATE INDEX calls_uncertain ON calls (session_id) WHERE outcome = 'uncertain';
-CREATE INDEX calls_failed ON calls (session_id, tool, argument_digest, time_completed) WHERE replay = 'Safe' AND outcome = 'error';
 ";
 
 /// Which call.

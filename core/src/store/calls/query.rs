@@ -1,12 +1,14 @@
 //! Reading messages and calls.
 
+use std::collections::HashMap;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{COLUMNS, CallKey, from_row};
 use crate::store::StoreError;
-use crate::types::{CycleId, MessageId, Millis, Part, SessionId, TurnId};
+use crate::types::{CycleId, MessageId, Millis, Part, SessionId, ToolError, TurnId};
 
 /// A message with its calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -79,42 +81,41 @@ pub fn messages(
     Ok(messages)
 }
 
-/// How often in a row a `Safe` call with these arguments failed in a way that may pass, and when it last did.
-pub fn earlier_failures(
+/// `Safe` calls whose newest attempts failed in a way that may pass: tool, argument digest, failures in a row, and when
+/// the last one was.
+pub fn recent_failures(
     connection: &Connection,
     session: &SessionId,
-    tool: &str,
-    digest: &str,
-) -> Result<Option<(u32, Millis)>, StoreError> {
-    // Later successes are not in the partial index, so the newest call with these arguments is asked for first.
+    since: Millis,
+) -> Result<Vec<(String, String, u32, Millis)>, StoreError> {
     let mut statement = connection.prepare_cached(
-        "SELECT error, time_completed FROM calls INDEXED BY calls_failed
-         WHERE session_id = ?1 AND tool = ?2 AND argument_digest = ?3 AND replay = 'Safe' AND outcome = 'error'
-         ORDER BY time_completed DESC LIMIT 16",
+        "SELECT tool, argument_digest, outcome, error, time_completed FROM calls
+         WHERE session_id = ?1 AND replay = 'Safe' AND state = 'settled' AND time_completed >= ?2
+         ORDER BY time_completed",
     )?;
-    let rows = statement
-        .query_map([session.as_str(), tool, digest], |row| Ok((row.get::<_, String>(0)?, row.get::<_, Millis>(1)?)))?;
-    let failures = rows.collect::<Result<Vec<_>, _>>()?;
-    let Some((_, newest)) = failures.first() else { return Ok(None) };
-    let newest = *newest;
-    let success: Option<Millis> = connection
-        .prepare_cached(
-            "SELECT max(time_completed) FROM calls
-             WHERE session_id = ?1 AND tool = ?2 AND argument_digest = ?3 AND outcome = 'ok'",
-        )?
-        .query_row([session.as_str(), tool, digest], |row| row.get(0))
-        .optional()?
-        .flatten();
-    let since = success.unwrap_or(0);
-    let mut count = 0;
-    for (error, at) in &failures {
-        let passing = super::document::<crate::types::ToolError>(error)?.is_some_and(|error| {
-            error.kind.retryable() || matches!(error.kind, crate::types::ErrorKind::Cancelled { started: true })
-        });
-        if !passing || *at <= since {
-            break;
+    let rows = statement.query_map(params![session.as_str(), since], |row| {
+        Ok((
+            (row.get::<_, String>(0)?, row.get::<_, String>(1)?),
+            row.get::<_, String>(2)?,
+            row.get::<_, String>(3)?,
+            row.get::<_, Millis>(4)?,
+        ))
+    })?;
+    let mut streaks: HashMap<(String, String), (u32, Millis)> = HashMap::new();
+    for row in rows {
+        let (identity, outcome, error, at) = row?;
+        let passing = super::document::<ToolError>(&error)?.is_some_and(|error| error.may_pass());
+        match (outcome.as_str(), passing) {
+            ("error", true) => {
+                let streak = streaks.entry(identity).or_insert((0, at));
+                *streak = (streak.0 + 1, at);
+            }
+            // A refusal says nothing about the cause of the earlier failure.
+            ("blocked", _) => {}
+            _ => {
+                streaks.remove(&identity);
+            }
         }
-        count += 1;
     }
-    Ok((count > 0).then_some((count, newest)))
+    Ok(streaks.into_iter().map(|((tool, digest), (count, at))| (tool, digest, count, at)).collect())
 }

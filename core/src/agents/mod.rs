@@ -1,0 +1,5 @@
+//! Agents: what each may use. Delegation, jobs and reports are built on these contracts.
+
+mod roster;
+
+pub use roster::{Agent, resolve};

@@ -1,0 +1,57 @@
+//! Opening a runtime from its options document.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::ops::Ops;
+use super::params::{self, OpenParams};
+use super::queue::Queue;
+use super::requests::Requests;
+use super::{Inner, Threads, Wire, parse};
+use crate::host::Host;
+use crate::runtime::{Options, Runtime};
+use crate::store::Location;
+use crate::types::{Error, RandomIds, Result, SystemClock};
+
+/// Threads that drive futures; bodies that block have threads of their own.
+const WORKERS: usize = 2;
+
+pub(super) fn open(options: &str) -> Result<Arc<Wire>> {
+    let options: OpenParams = params::read("open", parse(options)?)?;
+    let threads = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .thread_name("zuno-worker")
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new("failed.operation", format!("No threads could be started: {error}.")))?;
+    let queue = Arc::new(Queue::default());
+    let requests = Arc::new(Requests::new(Arc::clone(&queue), options.ports.iter().copied().collect()));
+    let host: Arc<dyn Host> = Arc::<Requests>::clone(&requests);
+    let runtime = threads.block_on(async {
+        Runtime::open(Options {
+            database: options.database.as_deref().map(location),
+            host,
+            config: options.config,
+            read_global: options.read_global,
+            read_environment: options.read_environment,
+            read_project: options.read_project,
+            environment: std::env::vars_os().collect(),
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(RandomIds::default()),
+        })
+    })?;
+    let inner = Inner {
+        runtime,
+        ops: Ops::new(Arc::clone(&queue)),
+        queue,
+        requests,
+        closed: AtomicBool::new(false),
+        threads: Threads(Some(threads)),
+    };
+    Ok(Arc::new(Wire { pid: std::process::id(), inner: Some(Arc::new(inner)) }))
+}
+
+fn location(text: &str) -> Location {
+    if text == ":memory:" { Location::Memory } else { Location::File(PathBuf::from(text)) }
+}

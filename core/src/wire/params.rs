@@ -1,0 +1,224 @@
+//! Parameters and results of the methods that have no type of their own in a room below.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::dispatch::CallInput;
+use crate::host::Port;
+use crate::session::ToolFormat;
+use crate::types::{Error, JsonMap, MessageId, PermissionId, Reply, Result, SessionId};
+
+/// Reads parameters. An unknown field names the nearest known one.
+pub(super) fn read<P: DeserializeOwned + JsonSchema>(method: &str, params: Value) -> Result<P> {
+    let params = if params.is_null() { Value::Object(JsonMap::new()) } else { params };
+    let Value::Object(given) = &params else {
+        return Err(Error::arguments(format!("The parameters of `{method}` have to be an object.")));
+    };
+    let known = fields::<P>();
+    if let Some(unknown) = given.keys().find(|name| !known.contains(*name)) {
+        let near = crate::text::nearest::nearest(unknown, known.iter().map(String::as_str));
+        let hint = match near {
+            Some(near) => format!(" Did you mean `{near}`?"),
+            None => format!(" It takes: {}.", known.iter().cloned().collect::<Vec<_>>().join(", ")),
+        };
+        let text = format!("`{method}` does not know the field `{unknown}`.{hint}");
+        return Err(Error::new("arguments.unknown_field", text)
+            .with("field", unknown.as_str())
+            .with("suggestion", near));
+    }
+    serde_json::from_value(params).map_err(|error| {
+        Error::arguments(format!("The parameters of `{method}` are not acceptable: {error}.")).with("method", method)
+    })
+}
+
+fn fields<P: JsonSchema>() -> BTreeSet<String> {
+    let schema = schemars::schema_for!(P);
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flat_map(|map| map.keys().cloned()).collect()
+}
+
+/// `open`
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OpenParams {
+    /// A path whose folder exists, or `:memory:`; default below the user's state folder.
+    #[serde(default)]
+    pub database: Option<String>,
+    /// What the host answers.
+    #[serde(default)]
+    pub ports: Vec<Port>,
+    /// The configuration document.
+    #[serde(default)]
+    pub config: Option<Value>,
+    /// Read the global configuration file.
+    #[serde(default)]
+    pub read_global: bool,
+    /// Read the configuration variables of the environment.
+    #[serde(default)]
+    pub read_environment: bool,
+    /// Read the project file of each session's worktree.
+    #[serde(default)]
+    pub read_project: bool,
+}
+
+/// No parameters.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+macro_rules! documents {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $(@$default:ident)? $field:ident: $kind:ty,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        pub(super) struct $name {
+            $($(#[$field_doc])* $(#[serde($default)])? pub(super) $field: $kind,)*
+        }
+    )*};
+}
+
+documents! {
+    /// A session.
+    OfSession {
+        /// The session.
+        session_id: SessionId,
+    }
+    /// A session that may be left out.
+    MaybeSession {
+        /// Only this session.
+        @default session_id: Option<SessionId>,
+    }
+    /// `tool.unregister`
+    Named {
+        /// The tool.
+        name: String,
+    }
+    /// `hook.unregister`
+    HookRef {
+        /// The hook.
+        hook_id: String,
+    }
+    /// `session.list`
+    ListSessions {
+        /// Only the children of this session.
+        @default parent_id: Option<SessionId>,
+    }
+    /// `session.tools`
+    ToolsOf {
+        /// The session.
+        session_id: SessionId,
+        /// Whose form.
+        @default format: ToolFormat,
+    }
+    /// `session.dispatch`
+    Dispatch {
+        /// The session.
+        session_id: SessionId,
+        /// The message; a new one when it is left out. The same id again gives back what is stored.
+        @default message_id: Option<MessageId>,
+        /// The calls, in order.
+        @default calls: Vec<CallInput>,
+        /// Ends the turn.
+        @default r#final: bool,
+    }
+    /// `session.interrupt`
+    Interrupt {
+        /// The session.
+        session_id: SessionId,
+        /// Who stops it.
+        @default reason: Option<InterruptReason>,
+    }
+    /// `session.messages`
+    MessagesOf {
+        /// The session.
+        session_id: SessionId,
+        /// Messages after this ordinal.
+        @default after: Option<i64>,
+        /// At most 500.
+        @default limit: Option<i64>,
+    }
+    /// `session.delete`
+    Delete {
+        /// The session.
+        session_id: SessionId,
+        /// Has to be true: it cannot be taken back.
+        confirm: bool,
+    }
+    /// `permission.reply`
+    PermissionReply {
+        /// The request.
+        request_id: PermissionId,
+        /// The answer.
+        reply: Reply,
+        /// Given to the model with a rejection.
+        @default message: Option<String>,
+    }
+    /// `artifact.read`
+    ReadArtifact {
+        /// The session whose call produced it.
+        session_id: SessionId,
+        /// The artifact.
+        output_path: String,
+        /// Absolute byte offset; default 0.
+        @default cursor: Option<u64>,
+        /// Window size in bytes; default 16384, at most 1 MiB.
+        @default limit: Option<u64>,
+    }
+    /// `event.subscribe`
+    Subscribe {
+        /// Only this session.
+        @default session_id: Option<SessionId>,
+        /// Only the tree below this root.
+        @default root_session_id: Option<SessionId>,
+        /// First the stored events after this number; needs `sessionId`.
+        @default after: Option<i64>,
+        /// Live events too; default true.
+        @default live: Option<bool>,
+        /// Only these types.
+        @default types: Vec<String>,
+    }
+    /// `event.unsubscribe`
+    SubscriptionRef {
+        /// The subscription.
+        subscription_id: u64,
+    }
+    /// `event.read`
+    ReadEvents {
+        /// The session.
+        session_id: SessionId,
+        /// Events after this number.
+        after: i64,
+        /// At most 1000.
+        @default limit: Option<i64>,
+    }
+}
+
+/// Who stops a session.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum InterruptReason {
+    /// A person.
+    #[default]
+    UserCancel,
+    /// The request it worked for is gone.
+    RequestCancelled,
+    /// The host shuts down.
+    Shutdown,
+    /// The session is being closed.
+    SessionClose,
+}
+
+impl InterruptReason {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::UserCancel => "user_cancel",
+            Self::RequestCancelled => "request_cancelled",
+            Self::Shutdown => "shutdown",
+            Self::SessionClose => "session_close",
+        }
+    }
+}
