@@ -3,4 +3,8 @@
 
 pub mod bg;
 pub mod contract;
+pub mod glob;
+pub mod grep;
 pub mod host_tool;
+
+mod searching;
