@@ -117,8 +117,7 @@ fn passable(malformed: &str, too_long: &str, field: &str, flag: &str, text: &str
         return Err(ToolError::invalid_field(malformed, field, None, message));
     }
     if flag.len() + text.len() > LONGEST_ARGUMENT {
-        let message =
-            format!("`{field}` has {} bytes, more than a program can be given. Make it shorter.", text.len());
+        let message = format!("`{field}` has {} bytes, more than a program can be given. Make it shorter.", text.len());
         return Err(ToolError::invalid_field(too_long, field, None, message));
     }
     Ok(())

@@ -132,14 +132,7 @@ pub(super) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     pub(super) fn new(naming: Naming<'a>) -> Self {
-        Self {
-            naming,
-            first: First::new(LIMIT),
-            dropped: Dropped::default(),
-            file: None,
-            found: false,
-            searches: None,
-        }
+        Self { naming, first: First::new(LIMIT), dropped: Dropped::default(), file: None, found: false, searches: None }
     }
 
     /// How many files `rg` says it has read; `None` when it did not come to its summary.

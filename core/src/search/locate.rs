@@ -8,8 +8,7 @@ use crate::types::ToolError;
 const REQUIRED: u64 = 14;
 
 /// Both ways to provide it, in every message about it.
-const PROVIDE: &str =
-    "Install ripgrep 14 or newer so that `rg` is on the host's `PATH`, or set `search.ripgrep_path` to its absolute path";
+const PROVIDE: &str = "Install ripgrep 14 or newer so that `rg` is on the host's `PATH`, or set `search.ripgrep_path` to its absolute path";
 
 /// Where `rg` is: the configured path and nothing else, or the first on `PATH`.
 pub(super) fn locate(configured: Option<&Path>, search_path: Option<&std::ffi::OsStr>) -> Result<PathBuf, ToolError> {
@@ -42,8 +41,10 @@ pub(super) fn accept(program: &Path, output: &str) -> Result<(), ToolError> {
     match (major, version) {
         (Some(major), _) if major >= REQUIRED => Ok(()),
         (Some(_), Some(version)) => {
-            let message =
-                format!("{} is ripgrep {version}; glob and grep need {REQUIRED} or newer. {PROVIDE}.", program.display());
+            let message = format!(
+                "{} is ripgrep {version}; glob and grep need {REQUIRED} or newer. {PROVIDE}.",
+                program.display()
+            );
             Err(ToolError::failed("rg_too_old", message))
         }
         _ => {

@@ -88,7 +88,8 @@ mod tests {
     const BEGIN: &[u8] = br#"{"type":"begin","data":{"path":{"text":"/w/a\nb"}}}"#;
     const MATCH: &[u8] = br#"{"type":"match","data":{"path":{"text":"/w/a"},"lines":{"text":"x\n"},"line_number":3,"absolute_offset":0,"submatches":[{"match":{"text":"x"},"start":0,"end":1}]}}"#;
     const BYTES: &[u8] = br#"{"type":"match","data":{"path":{"bytes":"/w=="},"lines":{"bytes":"/wo="},"line_number":1,"absolute_offset":0,"submatches":[]}}"#;
-    const SUMMARY: &[u8] = br#"{"data":{"elapsed_total":{"secs":0},"stats":{"matches":1,"searches":7}},"type":"summary"}"#;
+    const SUMMARY: &[u8] =
+        br#"{"data":{"elapsed_total":{"secs":0},"stats":{"matches":1,"searches":7}},"type":"summary"}"#;
 
     #[test]
     fn kinds_are_told_from_the_head() {

@@ -40,7 +40,9 @@ pub(super) fn refusal(asked: Asked<'_>, ending: Ending<'_>) -> Option<ToolError>
         Some(0 | 1) => None,
         // Status 2 without a word: only paths below the root could not be read, and those are not told apart.
         Some(2) if diagnostics.is_empty() => None,
-        Some(2) if !ending.found => Some(argument(asked, diagnostics).unwrap_or_else(|| failed(ending.status, diagnostics))),
+        Some(2) if !ending.found => {
+            Some(argument(asked, diagnostics).unwrap_or_else(|| failed(ending.status, diagnostics)))
+        }
         status => Some(failed(status, diagnostics)),
     }
 }
@@ -52,7 +54,9 @@ pub(super) fn failed(status: Option<i32>, diagnostics: &str) -> ToolError {
         None => "by a signal".to_owned(),
     };
     let message = match diagnostics.lines().map(str::trim).find(|line| !line.is_empty()) {
-        Some(line) => format!("`rg` ended {how}: {}. Nothing was found out; try again or narrow the search.", brief(line)),
+        Some(line) => {
+            format!("`rg` ended {how}: {}. Nothing was found out; try again or narrow the search.", brief(line))
+        }
         None => format!("`rg` ended {how} and said nothing. Nothing was found out; try again or narrow the search."),
     };
     ToolError::failed("rg_failed", message)
@@ -88,7 +92,8 @@ fn glob(asked: Asked<'_>, rest: &str) -> ToolError {
         Asked::Glob { pattern } => ("bad_pattern", "pattern", pattern),
         Asked::Grep { include, .. } => ("bad_include", "include", include.unwrap_or_default()),
     };
-    let reason = rest.strip_prefix(&format!("'{given}': ")).or_else(|| rest.split_once("': ").map(|(_, reason)| reason));
+    let reason =
+        rest.strip_prefix(&format!("'{given}': ")).or_else(|| rest.split_once("': ").map(|(_, reason)| reason));
     let message = format!(
         "The glob {} in `{field}` cannot be parsed: {}. Correct it; a literal character is written with `\\` in front.",
         quote(given),
@@ -121,7 +126,8 @@ mod tests {
 
     const GREP: Asked<'_> = Asked::Grep { pattern: "(", include: Some("{a") };
     const BAD_REGEX: &str = "rg: regex parse error:\n    (?:()\n    ^\nerror: unclosed group\n";
-    const BAD_GLOB: &str = "rg: error parsing glob '{a': unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)\n";
+    const BAD_GLOB: &str =
+        "rg: error parsing glob '{a': unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)\n";
 
     fn judge(asked: Asked<'_>, status: Option<i32>, diagnostics: &str, found: bool) -> Option<(String, String)> {
         refusal(asked, Ending { status, diagnostics, found }).map(|error| (error.code, error.message))

@@ -156,7 +156,10 @@ mod tests {
         let shown = lines(&root, &[hit("/w/a", 1), hit("/w/a", 3), hit("/w/b", 2)], &Dropped::default());
         assert_eq!(shown.text, "3 matches in 2 files\n/w/a\nLine 1: text 1\nLine 3: text 3\n\n/w/b\nLine 2: text 2");
         assert_eq!(shown.metadata["files"], json!(["/w/a", "/w/b"]));
-        assert_eq!(shown.metadata["results"][2], json!({"path": "/w/b", "line": 2, "text": "text 2", "lineCut": false}));
+        assert_eq!(
+            shown.metadata["results"][2],
+            json!({"path": "/w/b", "line": 2, "text": "text 2", "lineCut": false})
+        );
         assert_eq!(shown.metadata["truncated"], json!(false));
     }
 
@@ -175,14 +178,22 @@ mod tests {
         let (_folder, root) = root(false);
         let over = Dropped { limit: 7, ..Dropped::default() };
         let shown = lines(&root, &[hit("/w/a", 1)], &over);
-        assert!(shown.text.ends_with("\n(truncated: 7 more were left out; narrow the pattern or path)"), "{}", shown.text);
+        assert!(
+            shown.text.ends_with("\n(truncated: 7 more were left out; narrow the pattern or path)"),
+            "{}",
+            shown.text
+        );
         assert_eq!(shown.metadata["truncated"], json!(true));
         let odd = Dropped { unnameable: 1, denied: 2, ..Dropped::default() };
         let shown = paths(&root, &["/w/a".into()], &odd);
         let last = shown.text.lines().last().unwrap();
         assert!(last.starts_with("(truncated: 3 more were left out; narrow the pattern or path) 1 in files"), "{last}");
         let shown = paths(&root, &[], &odd);
-        assert!(shown.text.starts_with("Matches exist, but none can be shown: 1 in files whose names"), "{}", shown.text);
+        assert!(
+            shown.text.starts_with("Matches exist, but none can be shown: 1 in files whose names"),
+            "{}",
+            shown.text
+        );
         assert!(shown.text.lines().last().unwrap().starts_with("(truncated: 3 more"));
     }
 }

@@ -8,13 +8,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::arguments::{GlobQuery, GrepQuery};
 use super::collect::{Collect, Garbled, Lines, Naming, Paths};
+use super::locate;
 use super::names::Style;
 use super::refusal::{Asked, Ending, failed, refusal};
 use super::render::{self, Rendered};
 use super::root::{Kind, SearchRoot};
 use super::run::{Ended, Invocation, RunError, Stop, cancellable, environment, run, start_failed};
 use super::split::Splitter;
-use super::locate;
 use crate::types::ToolError;
 
 /// Says whether a file, in relative spelling, may not be shown.
@@ -235,4 +235,3 @@ fn path_unreadable(path: &Path) -> ToolError {
     );
     ToolError::failed("path_unreadable", message)
 }
-

@@ -175,10 +175,7 @@ pub(super) fn run<E>(
     Ok(Ended { status: status.code(), diagnostics })
 }
 
-fn read_output<E>(
-    stdout: Option<impl Read>,
-    take: &mut dyn FnMut(&[u8]) -> Result<(), E>,
-) -> Result<(), RunError<E>> {
+fn read_output<E>(stdout: Option<impl Read>, take: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), RunError<E>> {
     let Some(mut stdout) = stdout else { return Ok(()) };
     let mut buffer = vec![0; 65_536];
     let mut total = 0u64;

@@ -24,8 +24,7 @@ pub(super) fn typed<T: DeserializeOwned>(arguments: JsonMap) -> Result<T, ToolEr
 pub(super) fn start(session: &SessionContext, path: Option<&str>) -> Result<SearchRoot, ToolError> {
     let mut further = session.config.sandbox.writable_roots.clone();
     further.push(session.worktree.clone());
-    let places =
-        Places { workspace: session.workspace.clone(), spelling: session.workspace_spelling.clone(), further };
+    let places = Places { workspace: session.workspace.clone(), spelling: session.workspace_spelling.clone(), further };
     SearchRoot::resolve(&places, path)
 }
 
