@@ -15,8 +15,8 @@ async fn twenty_runs_are_byte_identical() {
     for _ in 0..20 {
         let (glob, grep) =
             tokio::join!(bench.glob(json!({"pattern": "**/*.txt"})), bench.grep(json!({"pattern": "needle"})));
-        globs.push((shown(&glob.as_ref().unwrap()).to_owned(), glob.unwrap().metadata));
-        greps.push((shown(&grep.as_ref().unwrap()).to_owned(), grep.unwrap().metadata));
+        globs.push((shown(glob.as_ref().unwrap()).to_owned(), glob.unwrap().metadata));
+        greps.push((shown(grep.as_ref().unwrap()).to_owned(), grep.unwrap().metadata));
     }
     assert!(globs.windows(2).all(|pair| pair[0] == pair[1]));
     assert!(greps.windows(2).all(|pair| pair[0] == pair[1]));
