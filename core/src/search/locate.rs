@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::process::find_program;
 use crate::types::ToolError;
 
 /// The oldest major version that is driven.
@@ -15,13 +16,7 @@ pub(super) fn locate(configured: Option<&Path>, search_path: Option<&std::ffi::O
     if let Some(path) = configured {
         return if is_program(path) { Ok(path.to_owned()) } else { Err(missing(configured)) };
     }
-    let name = if cfg!(windows) { "rg.exe" } else { "rg" };
-    std::env::split_paths(search_path.unwrap_or_default())
-        // A relative entry means whatever directory the host happens to be in.
-        .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join(name))
-        .find(|candidate| is_program(candidate))
-        .ok_or_else(|| missing(None))
+    find_program("rg", search_path.unwrap_or_default()).ok_or_else(|| missing(None))
 }
 
 /// No `rg` to run.

@@ -13,7 +13,7 @@ use super::names::Style;
 use super::refusal::{Asked, Ending, failed, refusal};
 use super::render::{self, Rendered};
 use super::root::{Kind, SearchRoot};
-use super::run::{Ended, Invocation, RunError, Stop, cancellable, environment, run, start_failed};
+use super::run::{Ended, RunError, Stop, cancellable, command, run};
 use super::split::Splitter;
 use crate::types::ToolError;
 
@@ -126,14 +126,10 @@ impl Ripgrep {
 fn look_up(settings: Settings, stop: &Stop) -> Result<Good, ToolError> {
     let configured = settings.ripgrep_path;
     let program = locate::locate(configured.as_deref(), std::env::var_os("PATH").as_deref())?;
-    let invocation = Invocation {
-        program: program.clone(),
-        arguments: vec!["--version".into()],
-        directory: std::env::temp_dir(),
-        environment: environment(&settings.withhold_prefixes),
-    };
+    let arguments = vec!["--version".into()];
+    let spec = command(&program, arguments, &std::env::temp_dir(), &settings.withhold_prefixes);
     let mut output = Vec::new();
-    let ended = run(&invocation, stop, &mut |bytes| {
+    let ended = run(&spec, stop, &mut |bytes| {
         output.extend_from_slice(bytes);
         Ok::<(), Garbled>(())
     });
@@ -166,15 +162,10 @@ impl Search {
         if self.root.is_closed() {
             return self.closed();
         }
-        let invocation = Invocation {
-            program: self.program.clone(),
-            arguments,
-            directory: self.root.directory().to_owned(),
-            environment: environment(&self.settings.withhold_prefixes),
-        };
+        let spec = command(&self.program, arguments, self.root.directory(), &self.settings.withhold_prefixes);
         let mut splitter = Splitter::new(delimiter);
-        let ended = run(&invocation, stop, &mut |bytes| splitter.feed(bytes, &mut |piece| collect.take(piece)));
-        if matches!(ended, Err(RunError::Start(_))) {
+        let ended = run(&spec, stop, &mut |bytes| splitter.feed(bytes, &mut |piece| collect.take(piece)));
+        if matches!(ended, Err(RunError::Missing | RunError::Start(_))) {
             // A working directory that is gone looks like a program that is gone.
             self.root.still_there()?;
         }
@@ -205,7 +196,12 @@ fn naming<'a>(workspace: &'a str, denied: &'a Denied) -> Naming<'a> {
 
 fn run_failed(program: &Path, configured: Option<&Path>, error: RunError<Garbled>) -> ToolError {
     match error {
-        RunError::Start(error) => start_failed(program, configured, &error),
+        RunError::Missing => locate::missing(configured),
+        RunError::Start(why) => {
+            let message =
+                format!("{} could not be started: {why}. Check that it is an `rg` that runs here.", program.display());
+            ToolError::failed("rg_failed", message)
+        }
         RunError::Read(error) => {
             ToolError::failed("rg_failed", format!("The output of `rg` could not be read: {error}. Try again."))
         }

@@ -1,14 +1,14 @@
 //! Running `rg`: started without a shell, read while it runs, gone before the call ends.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
+use crate::process::environment::withhold;
+use crate::process::{CommandSpec, Exit, Piped, PipedControl, StartError, spawn_piped};
 use crate::types::ToolError;
 
 /// Bytes of standard output a run may write.
@@ -16,15 +16,6 @@ pub(super) const LARGEST_OUTPUT: u64 = 67_108_864;
 
 /// Bytes of standard error that are looked at.
 const LARGEST_DIAGNOSTICS: u64 = 65_536;
-
-/// One start of the program.
-#[derive(Debug)]
-pub(super) struct Invocation {
-    pub(super) program: PathBuf,
-    pub(super) arguments: Vec<OsString>,
-    pub(super) directory: PathBuf,
-    pub(super) environment: Vec<(OsString, OsString)>,
-}
 
 /// How the program ended by itself.
 #[derive(Debug)]
@@ -38,8 +29,10 @@ pub(super) struct Ended {
 /// Why it did not come to its own end.
 #[derive(Debug)]
 pub(super) enum RunError<E> {
-    /// It could not be started.
-    Start(io::Error),
+    /// There is no such program.
+    Missing,
+    /// It could not be started or watched.
+    Start(String),
     /// Its output could not be read.
     Read(io::Error),
     /// It wrote more than a run may.
@@ -50,6 +43,12 @@ pub(super) enum RunError<E> {
     Stopped,
 }
 
+impl<E> From<StartError> for RunError<E> {
+    fn from(error: StartError) -> Self {
+        Self::Start(error.to_string())
+    }
+}
+
 /// Ends a run from another thread.
 #[derive(Debug, Default)]
 pub(super) struct Stop(Mutex<Running>);
@@ -57,7 +56,7 @@ pub(super) struct Stop(Mutex<Running>);
 #[derive(Debug, Default)]
 struct Running {
     wanted: bool,
-    child: Option<Child>,
+    control: Option<PipedControl>,
 }
 
 impl Stop {
@@ -68,9 +67,8 @@ impl Stop {
     fn stop(&self) {
         let mut running = self.lock();
         running.wanted = true;
-        if let Some(child) = &mut running.child {
-            // Fails only when it has ended.
-            let _ = child.kill();
+        if let Some(control) = &running.control {
+            control.cancel();
         }
     }
 
@@ -78,34 +76,17 @@ impl Stop {
         self.lock().wanted
     }
 
-    /// Starts the program unless the end is wanted already.
-    fn start(&self, command: &mut Command) -> io::Result<Option<Streams>> {
+    /// Starts the program unless its end is wanted already.
+    fn start(&self, spec: &CommandSpec) -> Result<Option<Piped>, StartError> {
         let mut running = self.lock();
         if running.wanted {
             return Ok(None);
         }
-        let mut child = command.spawn()?;
-        let streams = (child.stdout.take(), child.stderr.take());
-        running.child = Some(child);
-        Ok(Some(streams))
-    }
-
-    /// Waits for the end of a program whose output has ended.
-    fn reap(&self) -> io::Result<ExitStatus> {
-        loop {
-            let mut running = self.lock();
-            let Some(child) = &mut running.child else { return Err(io::ErrorKind::NotFound.into()) };
-            if let Some(status) = child.try_wait()? {
-                running.child = None;
-                return Ok(status);
-            }
-            drop(running);
-            std::thread::sleep(Duration::from_micros(200));
-        }
+        let piped = spawn_piped(spec)?;
+        running.control = Some(piped.control());
+        Ok(Some(piped))
     }
 }
-
-type Streams = (Option<std::process::ChildStdout>, Option<std::process::ChildStderr>);
 
 /// Runs work that runs a program, off the async threads. Cancelling, or giving up the wait, ends the program; the
 /// answer comes after it is gone.
@@ -113,10 +94,10 @@ pub(super) async fn cancellable<T: Send + 'static>(
     cancel: &CancellationToken,
     work: impl FnOnce(&Stop) -> T + Send + 'static,
 ) -> Result<T, ToolError> {
-    let stop = std::sync::Arc::new(Stop::default());
-    let given_up = StopOnDrop(std::sync::Arc::clone(&stop));
+    let stop = Arc::new(Stop::default());
+    let _given_up = StopOnDrop(Arc::clone(&stop));
     let mut task = tokio::task::spawn_blocking({
-        let stop = std::sync::Arc::clone(&stop);
+        let stop = Arc::clone(&stop);
         move || work(&stop)
     });
     let joined = tokio::select! {
@@ -127,7 +108,6 @@ pub(super) async fn cancellable<T: Send + 'static>(
         }
         joined = &mut task => joined,
     };
-    drop(given_up);
     joined.map_err(|error| match error.try_into_panic() {
         // The dispatcher knows what a panic of a body means.
         Ok(panic) => std::panic::resume_unwind(panic),
@@ -135,7 +115,7 @@ pub(super) async fn cancellable<T: Send + 'static>(
     })
 }
 
-struct StopOnDrop(std::sync::Arc<Stop>);
+struct StopOnDrop(Arc<Stop>);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
@@ -143,40 +123,54 @@ impl Drop for StopOnDrop {
     }
 }
 
+/// What is run: the program, its arguments and its directory, in the environment of [`environment`].
+pub(super) fn command(program: &Path, args: Vec<OsString>, directory: &Path, prefixes: &[String]) -> CommandSpec {
+    let env = environment(std::env::vars_os(), prefixes);
+    CommandSpec { args, env, separate_stderr: true, ..CommandSpec::new(program, directory) }
+}
+
+/// The host's environment without the library's own namespace, without the configured prefixes, and without the
+/// variable that names an `rg` configuration file.
+fn environment(
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+    prefixes: &[String],
+) -> Vec<(OsString, OsString)> {
+    let mut kept = withhold(variables, prefixes);
+    kept.retain(|(name, _)| !name.eq_ignore_ascii_case(OsStr::new("RIPGREP_CONFIG_PATH")));
+    kept
+}
+
 /// Runs the program to its end and hands its output to `take` as it comes.
 pub(super) fn run<E>(
-    invocation: &Invocation,
+    spec: &CommandSpec,
     stop: &Stop,
     take: &mut dyn FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<Ended, RunError<E>> {
-    let mut command = Command::new(&invocation.program);
-    command
-        .args(&invocation.arguments)
-        .current_dir(&invocation.directory)
-        .env_clear()
-        .envs(invocation.environment.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let Some((stdout, stderr)) = stop.start(&mut command).map_err(RunError::Start)? else {
-        return Err(RunError::Stopped);
-    };
+    let Some(mut piped) = stop.start(spec)? else { return Err(RunError::Stopped) };
+    let stderr = piped.stderr.take();
     let diagnostics = std::thread::spawn(move || read_diagnostics(stderr));
-    let read = read_output(stdout, take);
+    let read = read_output(&mut piped.stdout, take);
     if read.is_err() {
         stop.stop();
     }
+    // A panic there would lose a message and nothing else.
     let diagnostics = diagnostics.join().unwrap_or_default();
-    let status = stop.reap().map_err(RunError::Read)?;
+    let exit = piped.wait();
     read?;
     if stop.is_wanted() {
         return Err(RunError::Stopped);
     }
-    Ok(Ended { status: status.code(), diagnostics })
+    let status = match exit {
+        Exit::Code(code) => Some(code),
+        Exit::Signal(_) => None,
+        Exit::NotFound { .. } => return Err(RunError::Missing),
+        Exit::NotExecutable { message } | Exit::GuardFailed { message } => return Err(RunError::Start(message)),
+        Exit::Lost => return Err(RunError::Start("its guard disappeared".to_owned())),
+    };
+    Ok(Ended { status, diagnostics })
 }
 
-fn read_output<E>(stdout: Option<impl Read>, take: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), RunError<E>> {
-    let Some(mut stdout) = stdout else { return Ok(()) };
+fn read_output<E>(stdout: &mut impl Read, take: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), RunError<E>> {
     let mut buffer = vec![0; 65_536];
     let mut total = 0u64;
     loop {
@@ -204,41 +198,25 @@ fn read_diagnostics(stderr: Option<impl Read>) -> String {
     String::from_utf8_lossy(&start).into_owned()
 }
 
-/// The host's environment without the library's own namespace, without the configured prefixes, and without the
-/// variable that names an `rg` configuration file.
-pub(super) fn environment(withhold_prefixes: &[String]) -> Vec<(OsString, OsString)> {
-    std::env::vars_os().filter(|(name, _)| !is_withheld(name, withhold_prefixes)).collect()
-}
-
-fn is_withheld(name: &std::ffi::OsStr, prefixes: &[String]) -> bool {
-    let folded = name.to_string_lossy().to_uppercase();
-    folded == "RIPGREP_CONFIG_PATH"
-        || folded.starts_with("ZUNO_")
-        || prefixes.iter().any(|prefix| folded.starts_with(&prefix.to_uppercase()))
-}
-
-/// The error of a program that could not be started.
-pub(super) fn start_failed(program: &Path, configured: Option<&Path>, error: &io::Error) -> ToolError {
-    if error.kind() == io::ErrorKind::NotFound {
-        return super::locate::missing(configured);
-    }
-    let message =
-        format!("{} could not be started: {error}. Check that it is an `rg` this machine can run.", program.display());
-    ToolError::failed("rg_failed", message)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_private_namespace_and_the_configuration_file_are_withheld() {
-        let prefixes = ["Corp_".to_owned()];
-        for name in ["ZUNO_X", "zuno_x", "Zuno_", "RIPGREP_CONFIG_PATH", "CORP_A", "corp_b"] {
-            assert!(is_withheld(name.as_ref(), &prefixes), "{name}");
-        }
-        for name in ["ZUNO", "ZUNOX", "AGENT", "PATH", "MY_ZUNO_X", "RIPGREP_CONFIG"] {
-            assert!(!is_withheld(name.as_ref(), &prefixes), "{name}");
-        }
+        let names = ["ZUNO_X", "zuno_x", "RIPGREP_CONFIG_PATH", "CORP_A", "PATH", "ZUNO", "AGENT", "RIPGREP_CONFIG"];
+        let variables = names.map(|name| (OsString::from(name), OsString::new()));
+        let kept: Vec<_> = environment(variables, &["Corp_".to_owned()]).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(kept, ["PATH", "ZUNO", "AGENT", "RIPGREP_CONFIG"]);
+    }
+
+    #[test]
+    fn output_is_counted_over_the_whole_run() {
+        let mut exactly = io::repeat(b'x').take(LARGEST_OUTPUT);
+        assert!(read_output::<()>(&mut exactly, &mut |_| Ok(())).is_ok());
+        let mut more = io::repeat(b'x').take(LARGEST_OUTPUT + 1);
+        assert!(matches!(read_output::<()>(&mut more, &mut |_| Ok(())), Err(RunError::TooMuch)));
+        let gives_up = read_output(&mut io::repeat(b'x'), &mut |_| Err("enough"));
+        assert!(matches!(gives_up, Err(RunError::Reader("enough"))));
     }
 }

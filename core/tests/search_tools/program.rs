@@ -1,6 +1,7 @@
 //! Which program runs, when it is looked for, and how it ends.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 
@@ -174,7 +175,7 @@ fn telling_its_pid() -> (Bench, std::path::PathBuf) {
     let told = format!("[ \"$1\" = --version ] || echo $$ > \"${{0%/*}}/pid\"\nexec {} \"$@\"", rg().display());
     let bench = Bench::with_script(&told);
     let pipe = bench.around().join("pid");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     (bench, pipe)
 }
 
@@ -220,8 +221,12 @@ async fn a_call_that_is_given_up_takes_rg_with_it() {
         _ = search => panic!("the search cannot be over"),
         pid = pid_from(&pipe) => pid,
     };
+    assert_ends(pid);
+}
+
+/// Waits for the end of a process that nobody here started, or finds it gone.
+fn assert_ends(pid: u32) {
     let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { panic!("no pid") };
-    // Either it is gone already, or it ends without anybody asking for it.
     if let Ok(handle) = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
         let mut ended = [rustix::event::PollFd::new(&handle, rustix::event::PollFlags::IN)];
         let limit = rustix::event::Timespec { tv_sec: 60, tv_nsec: 0 };
@@ -236,4 +241,29 @@ async fn a_call_cancelled_before_it_starts_runs_nothing() {
     let error = bench.grep(json!({"pattern": "needle"})).await.unwrap_err();
     assert!(matches!(error.kind, ErrorKind::Cancelled { .. }), "{error:?}");
     assert!(!bench.around().join("log").exists());
+}
+
+// case: 29
+#[test]
+fn rg_ends_with_a_host_that_is_killed() {
+    const PIPE: &str = "TEST_PID_PIPE";
+    if let Some(pipe) = std::env::var_os(PIPE) {
+        // The host: searches the whole machine until it is killed.
+        let told = format!("[ \"$1\" = --version ] || echo $$ > '{}'\nexec {} \"$@\"", pipe.display(), rg().display());
+        let bench = Bench::with_script(&told);
+        block_on(async {
+            let _ = bench.grep(json!({"pattern": "no such text anywhere [0-9]{40}", "path": "/"})).await;
+        });
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pid");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut host = Command::new(std::env::current_exe().unwrap());
+    host.args(["program::rg_ends_with_a_host_that_is_killed", "--exact"]).env(PIPE, &pipe).env("TMPDIR", folder.path());
+    let mut host = host.stdout(Stdio::null()).spawn().unwrap();
+    let pid = std::fs::read_to_string(&pipe).unwrap().trim().parse().unwrap();
+    host.kill().unwrap();
+    host.wait().unwrap();
+    assert_ends(pid);
 }
