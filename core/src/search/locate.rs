@@ -9,7 +9,8 @@ use crate::types::ToolError;
 const REQUIRED: u64 = 14;
 
 /// Both ways to provide it, in every message about it.
-const PROVIDE: &str = "Install ripgrep 14 or newer so that `rg` is on the host's `PATH`, or set `search.ripgrep_path` to its absolute path";
+const PROVIDE: &str = "Install ripgrep 14 or newer so that `rg` is on the host's `PATH`, or set \
+                       `search.ripgrep_path` to its absolute path";
 
 /// Where `rg` is: the configured path and nothing else, or the first on `PATH`.
 pub(super) fn locate(configured: Option<&Path>, search_path: Option<&std::ffi::OsStr>) -> Result<PathBuf, ToolError> {

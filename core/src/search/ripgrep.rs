@@ -127,7 +127,8 @@ fn look_up(settings: Settings, stop: &Stop) -> Result<Good, ToolError> {
     let configured = settings.ripgrep_path;
     let program = locate::locate(configured.as_deref(), std::env::var_os("PATH").as_deref())?;
     let arguments = vec!["--version".into()];
-    let spec = command(&program, arguments, &std::env::temp_dir(), &settings.withhold_prefixes);
+    let directory = program.parent().unwrap_or(&program);
+    let spec = command(&program, arguments, directory, &settings.withhold_prefixes);
     let mut output = Vec::new();
     let ended = run(&spec, stop, &mut |bytes| {
         output.extend_from_slice(bytes);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::contract::{SessionContext, ToolOutput};
 use crate::search::{Denied, Places, Rendered, SearchRoot, Settings};
-use crate::text::rules::{Action, Layers, Pattern, Place, Reading, decide};
+use crate::text::rules::{Action, Layers, Pattern, Place, Reading, Rule, decide};
 use crate::types::{Access, Ask, JsonMap, ToolError};
 
 /// Key under which the reading of a file is judged.
@@ -56,13 +56,12 @@ pub(super) fn reading(root: &SearchRoot) -> Ask {
 /// Which files the session's rules keep from being read.
 pub(super) fn denied(session: &SessionContext) -> Denied {
     let permission = &session.config.permission;
-    let layers = Layers::over_shipped(&permission.rules, &permission.narrowing);
-    let reading = Reading::of_key("", None);
-    let denies = |rule: &&crate::text::rules::Rule| {
-        rule.action == Action::Deny && Pattern::new(&rule.key, reading).matches(READ)
-    };
-    // Nearly every session has none, and a search names many files.
-    if layers.trusted.iter().chain(&layers.narrowing).find(denies).is_none() {
+    let mut layers = Layers::over_shipped(&permission.rules, &permission.narrowing);
+    let about_reading = |rule: &Rule| Pattern::new(&rule.key, Reading::of_key("", None)).matches(READ);
+    layers.trusted.retain(about_reading);
+    layers.narrowing.retain(about_reading);
+    // Nearly every session denies none, and a search names many files.
+    if !layers.trusted.iter().chain(&layers.narrowing).any(|rule| rule.action == Action::Deny) {
         return Arc::new(|_| false);
     }
     let roots = [&session.workspace, &session.workspace_spelling].map(|root| root.to_string_lossy().into_owned());
