@@ -17,37 +17,37 @@ const LONGEST_LINE: usize = 2_000;
 
 /// What was found and is not shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Dropped {
+pub(super) struct Dropped {
     /// Over the limit.
-    pub limit: u64,
+    pub(super) limit: u64,
     /// In a file that no text names.
-    pub unnameable: u64,
+    pub(super) unnameable: u64,
     /// In a file whose `read` decision is `deny`.
-    pub denied: u64,
+    pub(super) denied: u64,
     /// Lines that are not UTF-8.
-    pub undecodable: u64,
+    pub(super) undecodable: u64,
     /// Records too large to read.
-    pub oversized: u64,
+    pub(super) oversized: u64,
 }
 
 impl Dropped {
     /// All of them.
-    pub fn total(&self) -> u64 {
+    pub(super) fn total(&self) -> u64 {
         self.limit + self.unnameable + self.denied + self.undecodable + self.oversized
     }
 }
 
 /// One matching line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Hit {
+pub(super) struct Hit {
     /// The file's own name, absolute.
-    pub path: Arc<str>,
+    pub(super) path: Arc<str>,
     /// From 1.
-    pub line: u64,
+    pub(super) line: u64,
     /// The line without its end, cut when it is long.
-    pub text: String,
+    pub(super) text: String,
     /// Whether it was cut.
-    pub cut: bool,
+    pub(super) cut: bool,
 }
 
 /// `rg` wrote something that is not its format.
