@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::contract::{SessionContext, ToolOutput};
 use crate::search::{Denied, Places, Rendered, SearchRoot, Settings};
-use crate::text::rules::{Action, Layers, Pattern, Place, Reading, Rule, decide};
+use crate::text::rules::{Action, Layers, Pattern, Reading, Rule, decide};
 use crate::types::{Access, Ask, JsonMap, ToolError};
 
 /// Key under which the reading of a file is judged.
@@ -55,8 +55,7 @@ pub(super) fn reading(root: &SearchRoot) -> Ask {
 
 /// Which files the session's rules keep from being read.
 pub(super) fn denied(session: &SessionContext) -> Denied {
-    let permission = &session.config.permission;
-    let mut layers = Layers::over_shipped(&permission.rules, &permission.narrowing);
+    let mut layers = Layers::clone(&session.layers);
     let about_reading = |rule: &Rule| Pattern::new(&rule.key, Reading::of_key("", None)).matches(READ);
     layers.trusted.retain(about_reading);
     layers.narrowing.retain(about_reading);
@@ -64,9 +63,7 @@ pub(super) fn denied(session: &SessionContext) -> Denied {
     if !layers.trusted.iter().chain(&layers.narrowing).any(|rule| rule.action == Action::Deny) {
         return Arc::new(|_| false);
     }
-    let roots = [&session.workspace, &session.workspace_spelling].map(|root| root.to_string_lossy().into_owned());
-    let home = std::env::home_dir().map(|home| home.to_string_lossy().into_owned());
-    let place = Place { home, roots: roots.to_vec() };
+    let place = Arc::clone(&session.place);
     Arc::new(move |path| decide(&layers, &[], &Ask::one(READ, path), &place).action == Action::Deny)
 }
 

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use zuno::config::Config;
 use zuno::host::NoHost;
 use zuno::store::{Location, NoEvents, Store};
+use zuno::text::rules::{Layers, Place};
 use zuno::tools::contract::{Body, CallContext, Output, Prepared, Services, SessionContext, Tool, ToolOutput};
 use zuno::tools::{glob::Glob, grep::Grep};
 use zuno::types::{CycleId, JsonMap, MessageId, RandomIds, SessionId, SystemClock, ToolError, TurnId};
@@ -99,8 +100,15 @@ impl Bench {
     }
 
     pub(crate) fn session(&self) -> Arc<SessionContext> {
+        let id = SessionId::generate(&*self.services.ids);
+        let permission = &self.config.permission;
         Arc::new(SessionContext {
-            id: SessionId::generate(&*self.services.ids),
+            id: id.clone(),
+            root_id: id,
+            agent: "build".to_owned(),
+            read_only_agent: false,
+            layers: Arc::new(Layers::over_shipped(&permission.rules, &permission.narrowing)),
+            place: Arc::new(Place { home: None, roots: vec![self.workspace.display().to_string()] }),
             workspace: self.workspace.clone(),
             workspace_spelling: self.workspace.clone(),
             worktree: self.workspace.clone(),
