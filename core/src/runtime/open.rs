@@ -118,6 +118,7 @@ fn services(options: &Options, store: Store, _hub: &Arc<Hub>, _config: &Arc<conf
         host: Arc::clone(&options.host),
         clock: Arc::clone(&options.clock),
         ids: Arc::clone(&options.ids),
+        ripgrep: crate::search::Ripgrep::new(),
     }
 }
 

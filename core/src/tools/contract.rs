@@ -130,6 +130,8 @@ pub struct Services {
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub ids: Arc<dyn IdSource>,
+    /// The `rg` behind `glob` and `grep`.
+    pub ripgrep: crate::search::Ripgrep,
 }
 
 /// A call that passed its checks and waits for permission.

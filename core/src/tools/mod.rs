@@ -3,7 +3,11 @@
 
 pub mod bg;
 pub mod contract;
+pub mod glob;
+pub mod grep;
 pub mod host_tool;
+
+mod searching;
 
 use std::sync::Arc;
 
@@ -11,5 +15,5 @@ use contract::Tool;
 
 /// The tools of the library.
 pub fn builtin() -> Vec<Arc<dyn Tool>> {
-    vec![Arc::new(bg::Bg::default())]
+    vec![Arc::new(glob::Glob::default()), Arc::new(grep::Grep::default()), Arc::new(bg::Bg::default())]
 }
