@@ -295,3 +295,67 @@ impl<'a> Reader<'a> {
         (0..count).map(|_| self.bytes().map(<[u8]>::to_vec)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: Secret = [7; 16];
+
+    fn start() -> Start {
+        Start {
+            secret: SECRET,
+            host: 41,
+            roles: vec![Role::Output, Role::Ruleset],
+            chain: Chain::Wrapped { program: b"/bin/w".to_vec(), args: vec![b"--a".to_vec(), Vec::new()] },
+            program: b"/bin/\xff".to_vec(),
+            args: vec![b"-c".to_vec()],
+            env: vec![b"A=\xfe".to_vec()],
+            cwd: b"/".to_vec(),
+            seccomp: vec![1; 16],
+            drop_capabilities: true,
+        }
+    }
+
+    #[test]
+    fn a_frame_comes_back_and_a_part_of_one_does_not() {
+        for chain in [Chain::Direct, Chain::Joined, start().chain] {
+            let frame = Start { chain, ..start() }.encode();
+            let (length, body) = frame.split_first_chunk::<4>().unwrap();
+            assert_eq!(u32::from_le_bytes(*length) as usize, body.len());
+            let back = Start::decode(body).unwrap();
+            assert_eq!(back.encode(), frame);
+            assert!((0..body.len()).all(|end| Start::decode(&body[..end]).is_none()));
+            assert_eq!(Start::decode(&[body, b"x"].concat()), None);
+        }
+    }
+
+    #[test]
+    fn reports_come_back_from_any_cut() {
+        let reports = [
+            Report::Started,
+            Report::Exited { status: -1, unasked: true },
+            Report::Failed { code: 127, text: "no".to_owned() },
+            Report::Done { leftover: 2, survivors: 1 },
+        ];
+        let bytes: Vec<u8> = reports.iter().flat_map(|report| report.encode(&SECRET)).collect();
+        for size in 1..bytes.len() {
+            let mut reader = Reports::default();
+            let mut back = Vec::new();
+            for chunk in bytes.chunks(size) {
+                reader.push(chunk);
+                while let Some(report) = reader.next(&SECRET) {
+                    back.push(report);
+                }
+            }
+            assert_eq!(back, reports);
+        }
+    }
+
+    #[test]
+    fn what_lacks_the_secret_is_no_report() {
+        let mut reader = Reports::default();
+        reader.push(&Report::Started.encode(&[8; 16]));
+        assert_eq!(reader.next(&SECRET), None);
+    }
+}

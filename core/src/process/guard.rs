@@ -41,13 +41,23 @@ pub(super) struct Guard {
     pub(super) error: Option<OwnedFd>,
 }
 
+/// What a guard is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A command somebody composed: two guards, since it may attack one, and one stream.
+    Command,
+    /// A program of the library's own choosing: one guard, streams as the specification says.
+    Helper,
+}
+
 /// Starts a guard and tells it what to run.
-pub(super) fn start(spec: &CommandSpec, joined: bool) -> Result<Guard, StartError> {
+pub(super) fn start(spec: &CommandSpec, kind: Kind) -> Result<Guard, StartError> {
     spec.check()?;
     let mut secret = [0; 16];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
     let (output, output_end) = io::pipe()?;
-    let error = spec.separate_stderr.then(io::pipe).transpose()?;
+    let separate = kind == Kind::Helper && spec.separate_stderr;
+    let error = separate.then(io::pipe).transpose()?;
 
     let mut roles = vec![Role::Output];
     let mut passed = vec![output_end.as_fd()];
@@ -59,7 +69,7 @@ pub(super) fn start(spec: &CommandSpec, joined: bool) -> Result<Guard, StartErro
         roles.push(Role::Ruleset);
         passed.push(ruleset.as_fd());
     }
-    let frame = spec.frame(secret, roles, joined).encode();
+    let frame = spec.frame(secret, roles, kind == Kind::Command).encode();
 
     let (control, guards_end) = UnixStream::pair()?;
     let process = spawn(guards_end)?;
@@ -122,7 +132,15 @@ impl GuardProcess {
         }
     }
 
-    /// Waits at most this long for the guard's end and collects it.
+    /// Waits for the end of a guard that has closed its socket, and collects it.
+    pub(super) async fn ended(mut self, limit: Duration) {
+        // It is about to end: a moment here is shorter than the way to another thread and back.
+        if !self.reap_within(Duration::from_millis(2)) {
+            let _ = tokio::task::spawn_blocking(move || self.reap_within(limit)).await;
+        }
+    }
+
+    /// Waits at most this long, blocking; `true` = nothing is left to collect.
     pub(super) fn reap_within(&mut self, limit: Duration) -> bool {
         if let Some(handle) = &self.handle {
             let timeout = rustix::event::Timespec::try_from(limit).ok();

@@ -6,10 +6,13 @@
 //!
 //! This room knows no tools and no policy: what a [`Confinement`] holds is decided elsewhere.
 
+mod capture;
 pub mod environment;
 mod error;
-
+mod execution;
 mod exit;
+// Host and guard use a half each.
+#[allow(dead_code)]
 #[path = "../../guard/frame.rs"]
 mod frame;
 mod guard;
@@ -18,8 +21,9 @@ mod lookup;
 mod piped;
 mod spec;
 
+pub use capture::{CaptureFile, CaptureView, Observer, WINDOW};
 pub use error::StartError;
-
+pub use execution::{Control, Execution, OutputSink};
 pub use exit::{Ending, Exit, Stop, signal_name};
 pub use lookup::find_program;
 pub use piped::{Collected, Piped, PipedControl, spawn_piped};

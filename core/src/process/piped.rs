@@ -57,7 +57,7 @@ pub struct Collected {
 /// # Errors
 /// When nothing could be started. That the program itself is missing shows in [`Piped::wait`].
 pub fn spawn_piped(spec: &CommandSpec) -> Result<Piped, StartError> {
-    let guard = guard::start(spec, false)?;
+    let guard = guard::start(spec, guard::Kind::Helper)?;
     Ok(Piped {
         stdout: File::from(guard.output),
         stderr: guard.error.map(File::from),
