@@ -240,6 +240,22 @@ async fn what_cannot_be_confined_is_not_run() {
 }
 
 #[tokio::test]
+async fn a_command_is_confined_before_it_starts() {
+    let mut spec = bash("grep -E '^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp):' /proc/self/status");
+    // BPF_RET | BPF_K, SECCOMP_RET_ALLOW.
+    let allow: [u8; 8] = [0x06, 0, 0, 0, 0, 0, 0xff, 0x7f];
+    spec.confinement.seccomp = allow.into();
+    spec.confinement.drop_capabilities = true;
+    let (ending, output) = run_spec(&spec, None).await;
+    assert_eq!(ending, plain(0));
+    let value = |name: &str| output.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
+    for set in ["CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"] {
+        assert_eq!(value(set), "0000000000000000", "{set}");
+    }
+    assert_eq!((value("NoNewPrivs:").as_str(), value("Seccomp:").as_str()), ("1", "2"));
+}
+
+#[tokio::test]
 async fn what_cannot_be_run_as_written_is_refused() {
     let start = |spec: &CommandSpec| Execution::start(spec, Box::new(Memory::default()), None).map(drop).unwrap_err();
     let long = bash(&"x".repeat(131_072));

@@ -26,8 +26,13 @@ fn host(role: &str, prefix: &[&str]) -> Child {
 
 /// The line a host writes when it is where the test wants it.
 fn line_of(child: &mut Child) -> String {
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    lines.find_map(|line| line.unwrap().strip_prefix("host: ").map(str::to_owned)).unwrap()
+    lines_of(child).next().unwrap()
+}
+
+/// Every such line.
+fn lines_of(child: &mut Child) -> impl Iterator<Item = String> + use<> {
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    lines.filter_map(|line| line.unwrap().strip_prefix("host: ").map(str::to_owned))
 }
 
 fn say(text: &str) {
@@ -54,11 +59,10 @@ async fn wait_for_the_end(fork: bool) {
     let folder = tempfile::tempdir().unwrap();
     let text = "trap '' TERM; sleep 300 & setsid sleep 301 & (setsid sleep 302 &); echo $$; pgrep -P $$; sleep 303";
     let (sink, execution) = start(folder.path(), text).await;
-    let mut all = tree_of(execution.guard_pid());
+    let all = tree_of(execution.guard_pid());
     if fork {
-        // A child that holds copies of every descriptor, the guard's socket included.
-        let other = Command::new("/bin/bash").args(["-c", "sleep 5"]).spawn().unwrap();
-        all.push(other.id());
+        let holder = inherit_everything("/bin/sleep", "300");
+        say(&holder.to_string());
     }
     say(&all.iter().map(u32::to_string).collect::<Vec<_>>().join(" "));
     drop(sink);
@@ -79,6 +83,22 @@ async fn start(folder: &std::path::Path, text: &str) -> (zuno::process::CaptureV
     let execution = Execution::start(&bash(text), Box::new(capture), None).unwrap();
     assert!(until(SOON, || view.bytes() > 0));
     (view, execution)
+}
+
+/// Starts a program that holds a copy of every descriptor of this process, as a fork of the host would.
+fn inherit_everything(program: &str, argument: &str) -> u32 {
+    for entry in std::fs::read_dir("/proc/self/fd").unwrap().flatten() {
+        let number: i32 = entry.file_name().to_str().unwrap().parse().unwrap();
+        if number > 2
+            && std::fs::read_link(entry.path()).is_ok_and(|target| target.to_string_lossy().starts_with("socket:"))
+        {
+            // SAFETY: the descriptor is open; only its flag is changed.
+            let socket = unsafe { std::os::fd::BorrowedFd::borrow_raw(number) };
+            rustix::io::fcntl_setfd(socket, rustix::io::FdFlags::empty()).unwrap();
+        }
+    }
+    let holder = Command::new(program).arg(argument).stderr(Stdio::null()).spawn().unwrap();
+    holder.id()
 }
 
 /// A guard and everything below it.
@@ -128,6 +148,21 @@ fn sigkill_of_the_host_ends_every_tree() {
     host.kill().unwrap();
     assert_eq!(host.wait().unwrap().signal(), Some(9));
     assert!(gone_within(&tree, SOON), "{tree:?}");
+}
+
+#[test]
+fn a_copy_of_the_hosts_descriptors_does_not_keep_the_tree() {
+    // case: 94
+    let mut host = host("forks", &[]);
+    let mut lines = lines_of(&mut host);
+    let holder = pids(lines.next().unwrap().as_bytes())[0];
+    let tree = pids(lines.next().unwrap().as_bytes());
+    host.kill().unwrap();
+    host.wait().unwrap();
+    let gone = gone_within(&tree, SOON);
+    let held = process_support::exists(holder);
+    Command::new("/bin/kill").arg(holder.to_string()).status().unwrap();
+    assert!(gone && held, "{tree:?}");
 }
 
 #[test]
