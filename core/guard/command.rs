@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 
 use crate::frame::{CODE_FAILED, CODE_NOT_EXECUTABLE, CODE_NOT_FOUND, IMAGE_DESCRIPTOR, Start};
-use crate::sys;
+use crate::{shield, sys};
 use crate::talk::Descriptors;
 
 /// A child whose program may not have started yet.
@@ -74,11 +74,12 @@ pub(crate) fn start(start: &Start, descriptors: &Descriptors) -> io::Result<Chil
     let program = text(&start.program)?;
     let args = argument_list(&start.program, &start.args)?;
     let env = start.env.iter().map(|entry| text(entry)).collect::<io::Result<Vec<_>>>()?;
+    let shield = start.shield.then(|| shield::program(&shield::targets(start.host))).transpose()?;
     let name = String::from_utf8_lossy(&start.program).into_owned();
     spawn(&name, || {
         connect(descriptors).map_err(at(Step::Descriptors))?;
         std::env::set_current_dir(std::ffi::OsStr::from_bytes(&start.cwd)).map_err(at(Step::Directory))?;
-        confine(start, descriptors.ruleset.as_ref()).map_err(at(Step::Confinement))?;
+        confine(start, descriptors.ruleset.as_ref(), shield.as_deref()).map_err(at(Step::Confinement))?;
         Err(Refusal(Step::Program, sys::execute(&program, &args, &env)))
     })
 }
@@ -151,8 +152,9 @@ fn connect(descriptors: &Descriptors) -> io::Result<()> {
 }
 
 /// The order matters: a seccomp program may refuse the calls before it.
-fn confine(start: &Start, ruleset: Option<&OwnedFd>) -> io::Result<()> {
-    if start.drop_capabilities || ruleset.is_some() || !start.seccomp.is_empty() {
+fn confine(start: &Start, ruleset: Option<&OwnedFd>, shield: Option<&[u8]>) -> io::Result<()> {
+    let filters = [shield.unwrap_or_default(), &start.seccomp];
+    if start.drop_capabilities || ruleset.is_some() || filters.iter().any(|filter| !filter.is_empty()) {
         sys::refuse_new_privileges()?;
     }
     if let Some(ruleset) = ruleset {
@@ -161,10 +163,7 @@ fn confine(start: &Start, ruleset: Option<&OwnedFd>) -> io::Result<()> {
     if start.drop_capabilities {
         sys::drop_capabilities()?;
     }
-    if !start.seccomp.is_empty() {
-        sys::load_filter(&start.seccomp)?;
-    }
-    Ok(())
+    filters.into_iter().filter(|filter| !filter.is_empty()).try_for_each(sys::load_filter)
 }
 
 fn text(bytes: &[u8]) -> io::Result<CString> {

@@ -83,6 +83,8 @@ pub(crate) struct Start {
     pub(crate) seccomp: Vec<u8>,
     /// Whether every capability is dropped, the bounding set included.
     pub(crate) drop_capabilities: bool,
+    /// Whether calls that signal the host or a guard are refused.
+    pub(crate) shield: bool,
 }
 
 /// What a host can ask for after the start.
@@ -163,6 +165,7 @@ impl Start {
         out.bytes(&self.cwd);
         out.bytes(&self.seccomp);
         out.number(u32::from(self.drop_capabilities));
+        out.number(u32::from(self.shield));
         let length = length(out.0.len() - 4).to_le_bytes();
         out.0.splice(..4, length);
         out.0
@@ -187,6 +190,7 @@ impl Start {
             cwd: input.bytes()?.to_vec(),
             seccomp: input.bytes()?.to_vec(),
             drop_capabilities: input.number()? != 0,
+            shield: input.number()? != 0,
         };
         input.0.is_empty().then_some(start)
     }
@@ -314,6 +318,7 @@ mod tests {
             cwd: b"/".to_vec(),
             seccomp: vec![1; 16],
             drop_capabilities: true,
+            shield: false,
         }
     }
 

@@ -10,6 +10,7 @@
 mod command;
 mod frame;
 mod relay;
+mod shield;
 mod stop;
 mod supervise;
 mod sys;

@@ -12,7 +12,7 @@ use crate::frame::{
 };
 use crate::stop::Stop;
 use crate::supervise::{self, watch_host};
-use crate::sys::{self, Reaped};
+use crate::sys::{self, Reaped, SIGKILL};
 use crate::talk::{self, Control, Descriptors};
 use crate::tree;
 
@@ -69,7 +69,7 @@ pub(crate) fn wrap(
 }
 
 fn innermost(start: Start) -> Start {
-    Start { chain: Chain::Direct, host: 0, ..start }
+    Start { chain: Chain::Direct, ..start }
 }
 
 fn fail(control: &Control, diagnostics: Option<OwnedFd>, error: &io::Error) {
@@ -120,10 +120,11 @@ impl Relay {
     fn run(mut self) {
         match sys::child_signals() {
             Ok(mut ended) => self.watch(&mut ended),
-            Err(_) => self.stop.within(0),
+            // Nobody could be watched: nothing may run.
+            Err(_) => tree::signal(SIGKILL),
         }
+        // What the inner guard said last is still in the socket.
         while self.link.is_some() {
-            // What the inner guard said last is still in the socket.
             self.take_reports();
         }
         if !self.answered {

@@ -16,6 +16,7 @@ pub(crate) const SIGCONT: c_int = 18;
 const SIGCHLD: c_int = 17;
 const SIGNALS: std::ops::RangeInclusive<c_int> = 1..=64;
 
+pub(crate) const ENOSYS: i32 = 38;
 const ENOENT: i32 = 2;
 const ECHILD: i32 = 10;
 
@@ -104,6 +105,7 @@ unsafe extern "C" {
     fn execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> c_int;
     fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
     fn fork() -> c_int;
+    fn getpgid(pid: c_int) -> c_int;
     fn getppid() -> c_int;
     fn kill(pid: c_int, signal: c_int) -> c_int;
     fn pipe2(fds: *mut c_int, flags: c_int) -> c_int;
@@ -251,6 +253,12 @@ pub(crate) fn new_session() {
 pub(crate) fn parent() -> u32 {
     // SAFETY: no arguments, cannot fail.
     unsafe { getppid() }.cast_unsigned()
+}
+
+/// The process group of a process.
+pub(crate) fn group_of(pid: u32) -> Option<u32> {
+    // SAFETY: an integer.
+    checked(unsafe { getpgid(pid.cast_signed()) }).ok().map(c_int::cast_unsigned)
 }
 
 /// A descriptor that is readable once the process has ended.

@@ -1,4 +1,5 @@
 //! Commands: when they settle, how they end, and that nothing of them is left.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr)]
 
 mod process_support;
 
@@ -155,6 +156,14 @@ async fn cancel_reaches_every_kind_of_descendant() {
         assert_eq!(ending.survivors, 0);
         assert!(gone_within(&pids(line.as_bytes()), Duration::ZERO), "{end}");
     }
+}
+
+#[tokio::test]
+async fn a_tree_that_forks_without_pause_is_ended() {
+    // Every process starts its successor and ends: whoever looks sees another one.
+    let chains = "chain() { (chain &) ; }; trap '' TERM; for i in {1..20}; do chain & done; echo ready; sleep 300";
+    let (ending, _) = cancelled(chains).await;
+    assert_eq!((ending.stop, ending.survivors), (Some(Stop::Cancelled), 0), "{ending:?}");
 }
 
 #[tokio::test]
@@ -370,8 +379,33 @@ async fn a_command_that_kills_its_guard_does_not_outlive_it() {
 }
 
 #[tokio::test]
-async fn a_command_cannot_stop_or_terminate_its_guard_for_long() {
+async fn a_shielded_command_cannot_reach_its_guards_or_the_host() {
+    let host = std::process::id();
+    let text = format!(
+        "outer=$(cut -d' ' -f4 /proc/$PPID/stat); for pid in $PPID $outer {host}; do \
+         kill -0 $pid && echo one; kill -0 -- -$pid && echo group; prlimit --pid $pid --nofile && echo limit; \
+         done 2>/dev/null; \
+         {{ kill -0 -1 && echo all; sleep 300 & kill -9 $! && wait $!; }} 2>/dev/null; echo $?; kill -9 $$"
+    );
+    let mut spec = bash(&text);
+    spec.confinement.shield = true;
+    let (ending, output) = run_spec(&spec, None).await;
+    assert_eq!((ending.exit, output.as_str()), (Exit::Signal(9), "137\n"));
+    assert_eq!(ending.leftover, 0);
+}
+
+#[tokio::test]
+async fn a_guard_that_was_stopped_does_not_hold_up_a_cancel() {
     // case: 38
+    for stop in ["kill -STOP $PPID", "p=$(cut -d' ' -f4 /proc/$PPID/stat); kill -STOP $p"] {
+        let (ending, line) = cancelled(&format!("sleep 300 & {stop}; echo $! $$; sleep 300")).await;
+        assert_eq!((ending.exit, ending.stop), (Exit::Lost, Some(Stop::Cancelled)), "{stop}");
+        assert!(gone_within(&pids(line.as_bytes()), SOON), "{stop}");
+    }
+}
+
+#[tokio::test]
+async fn a_guard_ignores_polite_signals() {
     let (ending, _) = run("kill -TERM $PPID; kill -INT $PPID; exit 5").await;
     assert_eq!(ending, plain(5));
 }

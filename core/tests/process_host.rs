@@ -1,9 +1,10 @@
 //! What a host can be and do: ignore SIGCHLD, reap everything itself, fork, be killed. Each host here is this test
 //! program run again, because all of that concerns a whole process.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr)]
 
 mod process_support;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -36,7 +37,7 @@ fn lines_of(child: &mut Child) -> impl Iterator<Item = String> + use<> {
 }
 
 fn say(text: &str) {
-    writeln!(std::io::stderr(), "host: {text}").unwrap();
+    eprintln!("host: {text}");
 }
 
 /// Not a test: what the hosts do.

@@ -1,4 +1,5 @@
 //! Helper programs behind a guard: streams, exits, ends.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr)]
 
 mod process_support;
 

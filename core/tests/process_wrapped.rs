@@ -1,4 +1,5 @@
 //! A second guard behind a confining program: exact wait statuses, ends, and failures of the set-up.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr)]
 
 mod process_support;
 

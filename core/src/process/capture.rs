@@ -165,12 +165,12 @@ mod tests {
         capture.write(b"").unwrap();
         assert!(!path.exists());
         assert_eq!(view.file(), None);
+        assert_eq!(view.digest(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 
         capture.write(b"a\xff").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"a\xff");
         assert_eq!(view.file(), Some(path.as_path()));
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(view.digest(), format!("{:x}", Sha256::digest(b"a\xff")).to_lowercase());
     }
 
     #[test]

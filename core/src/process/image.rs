@@ -70,3 +70,37 @@ fn private_file() -> io::Result<File> {
     std::fs::remove_file(&path)?;
     written
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without a start frame the guard leaves at once and silently.
+    fn runs(file: &File) {
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let output = std::process::Command::new(path).stdin(std::process::Stdio::null()).output().unwrap();
+        assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    }
+
+    #[test]
+    fn a_memory_file_runs_and_cannot_be_changed() {
+        let mut file = memory_file().unwrap();
+        runs(&file);
+        assert!(file.write_all(b"x").is_err());
+        assert!(file.set_len(0).is_err());
+    }
+
+    #[test]
+    fn a_private_file_runs_and_has_no_name() {
+        let file = private_file().unwrap();
+        runs(&file);
+        let target = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
+        assert!(target.to_string_lossy().ends_with(" (deleted)"), "{target:?}");
+        assert_eq!(std::os::unix::fs::MetadataExt::mode(&file.metadata().unwrap()) & 0o777, 0o700);
+    }
+
+    #[test]
+    fn only_a_refusal_makes_a_fallback() {
+        assert!(!fall_back(&io::Error::from(io::ErrorKind::OutOfMemory)));
+    }
+}

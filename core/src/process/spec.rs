@@ -54,6 +54,9 @@ pub struct Confinement {
     pub seccomp: Arc<[u8]>,
     /// Drops every capability, the bounding set included.
     pub drop_capabilities: bool,
+    /// Refuses calls that signal the host or the guards, by a seccomp program that the guard makes itself, since only it
+    /// knows the numbers. For confinement without a PID namespace or a Landlock signal scope.
+    pub shield: bool,
 }
 
 /// A confining program, run as `program args -- GUARD`. It must pass its standard input and descriptor 3 on to the
@@ -112,6 +115,7 @@ impl CommandSpec {
             cwd: bytes(self.cwd.as_os_str()),
             seccomp: self.confinement.seccomp.to_vec(),
             drop_capabilities: self.confinement.drop_capabilities,
+            shield: self.confinement.shield,
         }
     }
 }
