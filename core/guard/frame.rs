@@ -99,6 +99,8 @@ pub(crate) enum Request {
 /// What a guard tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
+    /// The whole frame has arrived. A guard that is lost before saying so has started nothing.
+    Ready,
     /// The program runs.
     Started,
     /// The command's own process has ended.
@@ -206,10 +208,11 @@ impl Report {
     /// The report on the wire: secret, kind, two numbers, text.
     pub(crate) fn encode(&self, secret: &Secret) -> Vec<u8> {
         let (kind, first, second, text) = match self {
-            Self::Started => (0, 0, 0, ""),
-            Self::Exited { status, unasked } => (1, status.cast_unsigned(), u32::from(*unasked), ""),
-            Self::Failed { code, text } => (2, code.cast_unsigned(), 0, text.as_str()),
-            Self::Done { leftover, survivors } => (3, *leftover, *survivors, ""),
+            Self::Ready => (0, 0, 0, ""),
+            Self::Started => (1, 0, 0, ""),
+            Self::Exited { status, unasked } => (2, status.cast_unsigned(), u32::from(*unasked), ""),
+            Self::Failed { code, text } => (3, code.cast_unsigned(), 0, text.as_str()),
+            Self::Done { leftover, survivors } => (4, *leftover, *survivors, ""),
         };
         let mut out = Writer(secret.to_vec());
         out.number(kind);
@@ -242,10 +245,11 @@ impl Reports {
         self.pending.drain(..self.pending.len() - rest);
         match kind {
             _ if !genuine => None,
-            0 => Some(Report::Started),
-            1 => Some(Report::Exited { status: first.cast_signed(), unasked: second != 0 }),
-            2 => Some(Report::Failed { code: first.cast_signed(), text }),
-            3 => Some(Report::Done { leftover: first, survivors: second }),
+            0 => Some(Report::Ready),
+            1 => Some(Report::Started),
+            2 => Some(Report::Exited { status: first.cast_signed(), unasked: second != 0 }),
+            3 => Some(Report::Failed { code: first.cast_signed(), text }),
+            4 => Some(Report::Done { leftover: first, survivors: second }),
             _ => None,
         }
     }
@@ -338,6 +342,7 @@ mod tests {
     #[test]
     fn reports_come_back_from_any_cut() {
         let reports = [
+            Report::Ready,
             Report::Started,
             Report::Exited { status: -1, unasked: true },
             Report::Failed { code: 127, text: "no".to_owned() },

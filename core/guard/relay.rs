@@ -94,8 +94,10 @@ struct Relay {
     wrapper: Option<Wrapper>,
     secret: [u8; 16],
     reports: Reports,
-    /// The inner guard has said whether the program started.
-    answered: bool,
+    /// The inner guard is there, so the command may have been started.
+    ready: bool,
+    /// The inner guard has said its last word.
+    done: bool,
     leftover: u32,
     survivors: u32,
     stop: Stop,
@@ -110,7 +112,8 @@ impl Relay {
             wrapper: None,
             secret: start.secret,
             reports: Reports::default(),
-            answered: false,
+            ready: false,
+            done: false,
             leftover: 0,
             survivors: 0,
             stop: Stop::default(),
@@ -127,7 +130,8 @@ impl Relay {
         while self.link.is_some() {
             self.take_reports();
         }
-        if !self.answered {
+        // An inner guard that is lost later leaves the command's end unknown: then no report says anything about it.
+        if !self.ready {
             let text = self.wrapper.as_mut().map_or_else(|| "the inner guard was lost".to_owned(), Wrapper::explain);
             let diagnostics = self.wrapper.take().and_then(|wrapper| wrapper.diagnostics);
             self.control.report_failure(CODE_FAILED, text, diagnostics);
@@ -193,22 +197,23 @@ impl Relay {
             _ => {
                 self.link = None;
                 // Whatever it supervised has been adopted by this guard. A wrapper ends by itself after its child.
-                self.stop.within(if self.survivors == 0 && self.answered { LEFTOVER_GRACE_MS } else { 0 });
+                self.stop.within(if self.survivors == 0 && self.done { LEFTOVER_GRACE_MS } else { 0 });
             }
         }
         while let Some(report) = self.reports.next(&self.secret) {
             match report {
-                Report::Done { leftover, survivors } => {
-                    self.leftover = leftover;
-                    self.survivors = survivors;
-                }
-                Report::Started | Report::Failed { .. } | Report::Exited { .. } => {
-                    self.answered = true;
+                Report::Ready => {
+                    self.ready = true;
                     if let Some(wrapper) = &mut self.wrapper {
                         wrapper.diagnostics = None;
                     }
-                    self.control.report(&report);
                 }
+                Report::Done { leftover, survivors } => {
+                    self.done = true;
+                    self.leftover = leftover;
+                    self.survivors = survivors;
+                }
+                Report::Started | Report::Failed { .. } | Report::Exited { .. } => self.control.report(&report),
             }
         }
     }

@@ -13,6 +13,7 @@ use crate::tree;
 
 /// Runs the command of a frame until nothing of it is left.
 pub(crate) fn run(control: Control, start: Start, descriptors: Descriptors) {
+    control.report(&Report::Ready);
     let host = watch_host(start.host);
     let started = sys::child_signals().and_then(|ended| Ok((ended, command::start(&start, &descriptors)?)));
     // From here, apart from this one, only the tree holds the command's streams: their end is the tree's end.

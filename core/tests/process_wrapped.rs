@@ -76,8 +76,8 @@ async fn the_wait_status_is_exact() {
 
 #[tokio::test]
 async fn the_guard_is_pid_1_and_cannot_be_reached_from_inside() {
-    let text =
-        "echo $PPID; kill -9 1; kill -STOP 1; cat /proc/1/environ >/dev/null 2>&1 && echo open; echo out; echo err >&2";
+    let text = "echo $PPID; kill -9 1; kill -STOP 1; cat /proc/1/environ >/dev/null 2>&1 && echo open; echo out; echo err >&2; \
+                for n in {3..40}; do [ -e /proc/$$/fd/$n ] && echo open; done; exit 0";
     let (ending, output) = run_spec(&wrapped(text)).await;
     assert_eq!((ending.exit, output.as_str()), (Exit::Code(0), "1\nout\nerr\n"));
 }

@@ -218,6 +218,7 @@ impl Conversation {
     fn take_reports(&mut self, deadline: &mut Deadline) {
         while let Some(report) = self.reports.next(&self.secret) {
             match report {
+                Report::Ready => {}
                 Report::Started => self.seen.started = true,
                 Report::Exited { status, unasked } => {
                     self.seen.exit = Some(Exit::from_status(status));

@@ -77,7 +77,7 @@ pub enum Stop {
 pub struct Ending {
     /// What became of the command's own process.
     pub exit: Exit,
-    /// The program was started.
+    /// The program is known to have started.
     pub started: bool,
     /// Processes that outlived the command and were stopped.
     pub leftover: u32,

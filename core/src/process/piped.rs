@@ -90,7 +90,7 @@ impl Piped {
             match self.next_report() {
                 Some(Report::Exited { status, .. }) => self.exit = Some(Exit::from_status(status)),
                 Some(Report::Failed { code, text }) => self.exit = Some(Exit::from_guard_code(code, text)),
-                Some(Report::Started) => {}
+                Some(Report::Ready | Report::Started) => {}
                 Some(Report::Done { .. }) | None => self.exit = Some(Exit::Lost),
             }
         }
