@@ -92,21 +92,10 @@ impl Bench {
 
     fn context(&self) -> CallContext {
         let session = SessionContext {
-            id: self.session.clone(),
-            workspace: self.worktree.path().to_owned(),
-            workspace_spelling: self.worktree.path().to_owned(),
-            worktree: self.worktree.path().to_owned(),
-            plan_mode: false,
-            root: true,
-            human_surface: true,
             config: Arc::new(self.config.clone()),
+            ..SessionContext::new(self.session.clone(), self.worktree.path().to_owned())
         };
-        let services = Services {
-            store: self.store.clone(),
-            host: Arc::new(NoHost),
-            clock: Arc::new(SystemClock),
-            ids: self.ids.clone(),
-        };
+        let services = Services::new(self.store.clone(), Arc::new(NoHost), Arc::new(SystemClock), self.ids.clone());
         CallContext {
             session: Arc::new(session),
             services: Arc::new(services),

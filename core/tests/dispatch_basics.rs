@@ -8,7 +8,9 @@ use support::{Answer, TestHost, register};
 fn echo(kind: &str, payload: &Value) -> Answer {
     match kind {
         "approval" => Some(Ok(json!({ "reply": "once" }))),
-        "hostTool" => Some(Ok(json!({ "output": format!("echo {}", payload["arguments"]["text"].as_str().unwrap_or("")) }))),
+        "hostTool" => {
+            Some(Ok(json!({ "output": format!("echo {}", payload["arguments"]["text"].as_str().unwrap_or("")) })))
+        }
         _ => None,
     }
 }
@@ -37,8 +39,16 @@ fn a_call_walks_the_whole_pipeline_and_is_stored() {
     assert_eq!(stored["messages"][0]["parts"][0], part);
     let types = host.event_types(&session);
     let wanted = [
-        "session.created", "session.lease", "cycle.started", "turn.started", "tool.call.started", "permission.asked",
-        "permission.settled", "tool.dispatch.started", "tool.dispatch.completed", "tool.result.appended",
+        "session.created",
+        "session.lease",
+        "cycle.started",
+        "turn.started",
+        "tool.call.started",
+        "permission.asked",
+        "permission.settled",
+        "tool.dispatch.started",
+        "tool.dispatch.completed",
+        "tool.result.appended",
     ];
     assert_eq!(types, wanted);
     let numbers: Vec<i64> = host.events(&session).iter().map(|event| event["seq"].as_i64().unwrap()).collect();
@@ -64,10 +74,16 @@ fn refusals_say_which_and_come_before_the_result() {
         assert!(part["dispatchedAt"].is_null());
     }
     let types = host.event_types(&session);
-    let calls: Vec<&str> = types.iter().map(String::as_str).filter(|kind| kind.contains("dispatch") || kind.contains("result")).collect();
+    let calls: Vec<&str> =
+        types.iter().map(String::as_str).filter(|kind| kind.contains("dispatch") || kind.contains("result")).collect();
     let one = ["dispatch-blocked", "tool.dispatch.completed", "tool.result.appended"];
     assert_eq!(calls, [one, one, one].concat());
-    let kinds: Vec<Value> = host.events(&session).into_iter().filter(|event| event["type"] == "dispatch-blocked").map(|event| event["data"]["kind"].clone()).collect();
+    let kinds: Vec<Value> = host
+        .events(&session)
+        .into_iter()
+        .filter(|event| event["type"] == "dispatch-blocked")
+        .map(|event| event["data"]["kind"].clone())
+        .collect();
     assert_eq!(kinds, ["invalid_arguments", "unavailable", "denied"]);
     assert!(host.seen().iter().all(|item| item["kind"] != "hostTool"), "a refused call must not reach its body");
 }

@@ -72,7 +72,8 @@ impl Runtime {
             Arc::clone(&options.clock),
             Arc::clone(&options.ids),
         );
-        let services = services(&options, store, &hub, loaded.config());
+        let services =
+            Services::new(store, Arc::clone(&options.host), Arc::clone(&options.clock), Arc::clone(&options.ids));
         let dispatcher = Dispatcher {
             registry: Registry::new(tools::builtin())?,
             hooks: Arc::new(Hooks::default()),
@@ -109,16 +110,6 @@ impl Runtime {
                 store.submit::<StoreError>(Durability::Ordered, move |tx| leases::beat(tx, &owner));
             }
         });
-    }
-}
-
-fn services(options: &Options, store: Store, _hub: &Arc<Hub>, _config: &Arc<config::Config>) -> Services {
-    Services {
-        store,
-        host: Arc::clone(&options.host),
-        clock: Arc::clone(&options.clock),
-        ids: Arc::clone(&options.ids),
-        ripgrep: crate::search::Ripgrep::new(),
     }
 }
 

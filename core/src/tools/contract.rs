@@ -99,6 +99,28 @@ pub struct SessionContext {
     pub place: Arc<Place>,
 }
 
+impl SessionContext {
+    /// A root session at work in a directory, with default configuration and the shipped rules.
+    pub fn new(id: SessionId, workspace: PathBuf) -> Self {
+        let place = Place { home: None, roots: vec![workspace.to_string_lossy().into_owned()] };
+        Self {
+            root_id: id.clone(),
+            id,
+            workspace_spelling: workspace.clone(),
+            worktree: workspace.clone(),
+            workspace,
+            agent: "orchestrator".to_owned(),
+            read_only_agent: false,
+            plan_mode: false,
+            root: true,
+            human_surface: true,
+            config: Arc::new(Config::default()),
+            layers: Arc::new(Layers::over_shipped(&[], &[])),
+            place: Arc::new(place),
+        }
+    }
+}
+
 /// Everything `prepare` and the body may use.
 #[derive(Clone)]
 pub struct CallContext {
@@ -132,6 +154,13 @@ pub struct Services {
     pub ids: Arc<dyn IdSource>,
     /// The `rg` behind `glob` and `grep`.
     pub ripgrep: crate::search::Ripgrep,
+}
+
+impl Services {
+    /// The rooms over a store and a host.
+    pub fn new(store: crate::store::Store, host: Arc<dyn Host>, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
+        Self { store, host, clock, ids, ripgrep: crate::search::Ripgrep::new() }
+    }
 }
 
 /// A call that passed its checks and waits for permission.
