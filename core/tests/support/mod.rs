@@ -1,6 +1,6 @@
 //! A host for tests: a runtime behind the wire, with scripted answers on a thread of its own.
 
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub)]
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
