@@ -55,6 +55,7 @@ pub struct ToolInfo {
 
 /// The registered tools, in order of registration.
 pub struct Registry {
+    library: Vec<Arc<Registered>>,
     tools: RwLock<Vec<Arc<Registered>>>,
 }
 
@@ -70,7 +71,7 @@ impl Registry {
                 .map_err(|text| Error::new("arguments.bad_tool", text).with("name", tool.name()))?;
             registered.push(Arc::new(Registered { tool, schema, origin: Origin::Builtin }));
         }
-        Ok(Self { tools: RwLock::new(registered) })
+        Ok(Self { library: registered.clone(), tools: RwLock::new(registered) })
     }
 
     /// Adds a tool of the host.
@@ -100,12 +101,21 @@ impl Registry {
         Ok(())
     }
 
-    /// Removes a tool of the host; says whether it was there. Tools of the library are switched off by configuration.
+    /// Removes a tool of the host; says whether it was there. A tool of the library whose place it had taken is back
+    /// then; those are switched off by configuration only.
     pub fn unregister(&self, name: &str) -> bool {
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
-        let before = tools.len();
-        tools.retain(|known| known.origin != Origin::Host || known.tool.name() != name);
-        tools.len() < before
+        let of_host = |known: &Arc<Registered>| known.origin == Origin::Host && known.tool.name() == name;
+        let Some(place) = tools.iter().position(of_host) else { return false };
+        match self.library.iter().find(|known| known.tool.name() == name) {
+            Some(original) => {
+                if let Some(slot) = tools.get_mut(place) {
+                    *slot = Arc::clone(original);
+                }
+            }
+            None => drop(tools.remove(place)),
+        }
+        true
     }
 
     /// All of them, as they are now.

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -19,6 +20,7 @@ type Handler = dyn FnMut(&str, &Value) -> Answer + Send;
 pub struct TestHost {
     pub wire: Arc<Wire>,
     seen: Arc<Mutex<Vec<Value>>>,
+    watchers: Arc<Mutex<Vec<Sender<Value>>>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -31,13 +33,16 @@ impl TestHost {
     pub fn try_open(options: Value, mut handler: Box<Handler>) -> Result<Self, Error> {
         let wire = Wire::open(&options.to_string())?;
         let (seen, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let watchers: Arc<Mutex<Vec<Sender<Value>>>> = Arc::default();
         let thread = {
             let (wire, seen, stop) = (Arc::clone(&wire), Arc::clone(&seen), Arc::clone(&stop));
+            let watchers = Arc::clone(&watchers);
             std::thread::spawn(move || {
                 while !stop.load(Ordering::Acquire) {
                     let Some(item) = wire.next(Some(Duration::from_millis(20))) else { continue };
                     let item: Value = serde_json::from_str(&item).unwrap();
                     seen.lock().unwrap().push(item.clone());
+                    watchers.lock().unwrap().retain(|watcher| watcher.send(item.clone()).is_ok());
                     if item["type"] == "request" {
                         let id = item["id"].as_str().unwrap();
                         match handler(item["kind"].as_str().unwrap(), &item["payload"]) {
@@ -52,7 +57,7 @@ impl TestHost {
                 }
             })
         };
-        Ok(Self { wire, seen, stop, thread: Some(thread) })
+        Ok(Self { wire, seen, watchers, stop, thread: Some(thread) })
     }
 
     /// A host that allows everything, with a store in memory.
@@ -94,6 +99,13 @@ impl TestHost {
     /// Items the host has been given so far.
     pub fn seen(&self) -> Vec<Value> {
         self.seen.lock().unwrap().clone()
+    }
+
+    /// Every item from now on.
+    pub fn watch(&self) -> Receiver<Value> {
+        let (sender, receiver) = channel();
+        self.watchers.lock().unwrap().push(sender);
+        receiver
     }
 
     /// Waits until the host was given an item that fits.
