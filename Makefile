@@ -1,0 +1,83 @@
+# Two commands for everybody: `make demo` and `make test`. Both do their own set-up.
+# `make ready` is everything that continuous integration checks.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+
+ROOT := $(CURDIR)
+VENV := $(ROOT)/.venv
+PY := $(VENV)/bin/python
+SETUP := $(ROOT)/.tools
+export CARGO_TERM_COLOR ?= never
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests and the demo find ripgrep where the set-up put it.
+export PATH := $(VENV)/bin:$(PATH)
+export ZUNO_TEST_RG := $(VENV)/bin/rg
+# Both sides of every build use the same profile and features, so nothing is compiled twice.
+NATIVE := $(ROOT)/bindings-python/python/zuno/_zuno.abi3.so
+
+.PHONY: demo test ready setup build format format-check lint docs docs-check drift bless \
+	rust-test python-test python-types clean
+
+demo: build ## Set up, build, and run the demo host on this checkout
+	$(PY) examples/python/review.py
+
+test: build rust-test python-test ## Set up, build, and pass every test
+	@echo "all suites passed"
+
+ready: build format-check lint docs-check rust-test python-types python-test ## What CI checks
+	@echo "ready"
+
+# --- set-up -----------------------------------------------------------------------------------------------------------
+
+setup: $(SETUP)/system $(SETUP)/python
+
+# A C compiler for SQLite and the grammars, bubblewrap for confined commands, git for the demo's checkout.
+$(SETUP)/system: tools/setup-system
+	mkdir -p $(SETUP)
+	tools/setup-system
+	touch $@
+
+$(SETUP)/python: tools/requirements.txt
+	mkdir -p $(SETUP)
+	test -x $(PY) || python3 -m venv $(VENV)
+	$(PY) -m pip install --quiet --requirement tools/requirements.txt
+	touch $@
+
+# --- build ------------------------------------------------------------------------------------------------------------
+
+build: setup
+	cargo build --quiet --workspace
+	tools/place-module $(ROOT) $(NATIVE)
+	tools/link-package $(ROOT) $(PY)
+
+# --- checks -----------------------------------------------------------------------------------------------------------
+
+format:
+	cargo fmt --all
+
+format-check: setup
+	cargo fmt --all --check
+
+lint: setup
+	cargo clippy --quiet --workspace --all-targets -- -D warnings
+
+docs-check: setup
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
+
+rust-test: build
+	cargo test --quiet --workspace
+
+python-test: build
+	$(PY) -m pytest -q bindings-python/tests
+
+python-types: build
+	tools/check-types $(PY)
+
+# Writes the generated files (schemas, snapshots) anew.
+bless: setup
+	ZUNO_BLESS=1 INSTA_UPDATE=always cargo test --quiet -p zuno --test schema_drift
+
+clean:
+	rm -rf target .venv .tools
