@@ -1,0 +1,216 @@
+//! Publishing a file whole: beside its destination, flushed, then under its name in one step that also proves that
+//! nothing else was there than what was checked.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, fdatasync, fsync, openat, renameat, renameat_with, statat};
+use rustix::io::Errno;
+
+use super::authorized::Facts;
+use super::temporary::Temporary;
+use super::{attributes, snapshot};
+
+/// What the destination was when it was checked.
+#[derive(Clone, Copy, Debug)]
+pub enum Expected<'a> {
+    /// Nothing had the name.
+    Missing,
+    /// This file had it, with this content.
+    File {
+        /// The file, open for reading.
+        file: &'a File,
+        /// What it is.
+        facts: Facts,
+        /// SHA-256 of its content.
+        sha256: &'a str,
+    },
+}
+
+/// How a publication ended. An `Err` beside it means that nothing was changed.
+#[derive(Debug)]
+pub enum Publication {
+    /// A new file has the name.
+    Created,
+    /// The new file has the name of the old one.
+    Replaced,
+    /// The name means something else than what was checked; nothing was changed.
+    Stale,
+    /// Nobody can say what the name means now.
+    Lost(io::Error),
+}
+
+/// How often a concurrent writer may win before the outcome counts as lost.
+const EXCHANGES: usize = 16;
+
+/// Publishes `bytes` under `name`.
+pub fn publish(directory: impl AsFd, name: &OsStr, bytes: &[u8], expected: Expected<'_>) -> io::Result<Publication> {
+    let directory = directory.as_fd();
+    match expected {
+        Expected::Missing => {
+            // The process's umask and the directory's default access control list apply, as for any new file.
+            let mut new = Temporary::new(directory, 0o666)?;
+            fill(&new.file, bytes)?;
+            match new.publish_new(name) {
+                Ok(true) => Ok(flushed(directory, Publication::Created)),
+                Ok(false) => Ok(Publication::Stale),
+                Err(error) => after_error(directory, name, &new, error, Publication::Created),
+            }
+        }
+        Expected::File { file, facts, sha256 } => {
+            let mut new = Temporary::new(directory, 0o600)?;
+            fill(&new.file, bytes)?;
+            attributes::copy(file, &facts, &new.file)?;
+            fsync(&new.file)?;
+            let swap = Swap { directory, name, file, facts, sha256 };
+            swap.run(&mut new)
+        }
+    }
+}
+
+fn fill(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes)?;
+    Ok(fdatasync(file)?)
+}
+
+/// A name is durable once its directory is flushed.
+fn flushed(directory: impl AsFd, done: Publication) -> Publication {
+    match flush_directory(directory) {
+        Ok(()) => done,
+        Err(error) => Publication::Lost(error),
+    }
+}
+
+/// Flushes a directory through any handle on it.
+pub(crate) fn flush_directory(directory: impl AsFd) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let readable = match openat(directory, ".", flags, Mode::empty()) {
+        Ok(readable) => readable,
+        // A directory that may be written and not read cannot be flushed by anybody but its owner.
+        Err(Errno::ACCESS) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    match fsync(readable) {
+        Err(Errno::INVAL | Errno::ROFS) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// After a failed rename or link: did it happen all the same? Network file systems lose answers.
+fn after_error(
+    directory: impl AsFd,
+    name: &OsStr,
+    new: &Temporary,
+    error: io::Error,
+    done: Publication,
+) -> io::Result<Publication> {
+    let ours = new.facts()?.identity();
+    match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(facts) if Facts::from_stat(&facts).identity() == ours => Ok(flushed(directory, done)),
+        Ok(_) | Err(Errno::NOENT) => Err(error),
+        Err(_) => Ok(Publication::Lost(error)),
+    }
+}
+
+/// Compare and swap of two names.
+struct Swap<'a> {
+    directory: std::os::fd::BorrowedFd<'a>,
+    name: &'a OsStr,
+    file: &'a File,
+    facts: Facts,
+    sha256: &'a str,
+}
+
+impl Swap<'_> {
+    fn run(&self, new: &mut Temporary) -> io::Result<Publication> {
+        let ours = new.facts()?.identity();
+        let temporary = new.named()?.to_owned();
+        match self.exchange(&temporary) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return self.vanished(),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => return self.rename_over(new, &temporary),
+            Err(error) => {
+                let outcome = after_error(self.directory, self.name, new, error.into(), Publication::Replaced);
+                if !matches!(outcome, Err(_)) {
+                    // The temporary name may mean the old file now, and must not be removed unseen.
+                    new.forget_name();
+                }
+                return outcome;
+            }
+        }
+        if self.is_checked(&temporary) {
+            // What the temporary name means now is the old file; dropping `new` removes it.
+            return Ok(flushed(self.directory, Publication::Replaced));
+        }
+        self.put_back(new, &temporary, ours)
+    }
+
+    fn exchange(&self, temporary: &str) -> rustix::io::Result<()> {
+        renameat_with(self.directory, temporary, self.directory, self.name, RenameFlags::EXCHANGE)
+    }
+
+    /// Nothing has the name, or the directory itself is gone.
+    fn vanished(&self) -> io::Result<Publication> {
+        if Facts::of(self.directory)?.links == 0 { Err(Errno::NOENT.into()) } else { Ok(Publication::Stale) }
+    }
+
+    /// Whether a name means the file that was checked, with the content that was checked.
+    fn is_checked(&self, name: impl rustix::path::Arg) -> bool {
+        let same = |stat| Facts::from_stat(&stat).identity() == self.facts.identity();
+        statat(self.directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(same)
+            && snapshot::digest(self.file, self.facts.size).is_ok_and(|now| now.as_deref() == Some(self.sha256))
+    }
+
+    /// Gives the name back to what had it. Whatever else was published in between is newer and wins in turn.
+    fn put_back(&self, new: &mut Temporary, temporary: &str, ours: (u64, u64)) -> io::Result<Publication> {
+        for _ in 0..EXCHANGES {
+            match self.exchange(temporary) {
+                Ok(()) => {}
+                Err(Errno::NOENT) => {
+                    // Our file was removed meanwhile. What came out belongs to somebody: it gets its name again.
+                    new.forget_name();
+                    return match renameat_with(
+                        self.directory,
+                        temporary,
+                        self.directory,
+                        self.name,
+                        RenameFlags::NOREPLACE,
+                    ) {
+                        Ok(()) => Ok(Publication::Stale),
+                        Err(error) => Ok(Publication::Lost(error.into())),
+                    };
+                }
+                Err(error) => {
+                    new.forget_name();
+                    return Ok(Publication::Lost(error.into()));
+                }
+            }
+            match statat(self.directory, temporary, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if Facts::from_stat(&stat).identity() == ours => return Ok(Publication::Stale),
+                Ok(_) => {}
+                Err(error) => {
+                    new.forget_name();
+                    return Ok(Publication::Lost(error.into()));
+                }
+            }
+        }
+        new.forget_name();
+        Ok(Publication::Lost(io::Error::other("another writer keeps replacing the file")))
+    }
+
+    /// For file systems that cannot exchange: the last look and the rename are two steps.
+    fn rename_over(&self, new: &mut Temporary, temporary: &str) -> io::Result<Publication> {
+        if !self.is_checked(self.name) {
+            return Ok(Publication::Stale);
+        }
+        match renameat(self.directory, temporary, self.directory, self.name) {
+            Ok(()) => {
+                new.forget_name();
+                Ok(flushed(self.directory, Publication::Replaced))
+            }
+            Err(error) => after_error(self.directory, self.name, new, error.into(), Publication::Replaced),
+        }
+    }
+}
