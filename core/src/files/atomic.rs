@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, fdatasync, fsync, openat, renameat, renameat_with, statat};
+use rustix::fs::{AtFlags, RenameFlags, fdatasync, fsync, renameat, renameat_with, statat};
 use rustix::io::Errno;
 
 use super::authorized::Facts;
 use super::temporary::Temporary;
-use super::{attributes, snapshot};
+use super::{attributes, descent, snapshot};
 
 /// What the destination was when it was checked.
 #[derive(Clone, Copy, Debug)]
@@ -85,8 +85,7 @@ fn flushed(directory: impl AsFd, done: Publication) -> Publication {
 
 /// Flushes a directory through any handle on it.
 pub(crate) fn flush_directory(directory: impl AsFd) -> io::Result<()> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let readable = match openat(directory, ".", flags, Mode::empty()) {
+    let readable = match descent::readable(directory) {
         Ok(readable) => readable,
         // A directory that may be written and not read cannot be flushed by anybody but its owner.
         Err(Errno::ACCESS) => return Ok(()),
@@ -133,7 +132,7 @@ impl Swap<'_> {
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => return self.rename_over(new, &temporary),
             Err(error) => {
                 let outcome = after_error(self.directory, self.name, new, error.into(), Publication::Replaced);
-                if !matches!(outcome, Err(_)) {
+                if outcome.is_ok() {
                     // The temporary name may mean the old file now, and must not be removed unseen.
                     new.forget_name();
                 }
@@ -212,5 +211,140 @@ impl Swap<'_> {
             }
             Err(error) => after_error(self.directory, self.name, new, error.into(), Publication::Replaced),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
+
+    use super::*;
+    use crate::text::fingerprint::sha256_hex;
+
+    struct Place {
+        folder: tempfile::TempDir,
+        directory: OwnedFd,
+        old: File,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join("f"), "checked").unwrap();
+            let old = File::open(folder.path().join("f")).unwrap();
+            let directory = descent::directory(&folder.path().canonicalize().unwrap()).unwrap();
+            Self { folder, directory, old }
+        }
+
+        fn path(&self) -> std::path::PathBuf {
+            self.folder.path().join("f")
+        }
+
+        fn replace(&self) -> io::Result<Publication> {
+            let (facts, sha256) = (Facts::of(&self.old).unwrap(), sha256_hex(b"checked"));
+            let expected = Expected::File { file: &self.old, facts, sha256: &sha256 };
+            publish(&self.directory, OsStr::new("f"), b"ours", expected)
+        }
+
+        fn names(&self) -> usize {
+            std::fs::read_dir(self.folder.path()).unwrap().count()
+        }
+    }
+
+    fn content(path: &Path) -> String {
+        std::fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn a_checked_file_is_replaced_and_nothing_is_left_beside_it() {
+        let place = Place::new();
+        assert!(matches!(place.replace().unwrap(), Publication::Replaced));
+        assert_eq!((content(&place.path()).as_str(), place.names()), ("ours", 1));
+    }
+
+    // case: 7
+    #[test]
+    fn whatever_took_the_files_place_after_the_check_stays() {
+        let place = Place::new();
+        std::fs::write(place.folder.path().join("other"), "checked").unwrap();
+        std::fs::rename(place.folder.path().join("other"), place.path()).unwrap();
+        assert!(matches!(place.replace().unwrap(), Publication::Stale), "another file, though of the same content");
+        assert_eq!((content(&place.path()).as_str(), place.names()), ("checked", 1));
+
+        let place = Place::new();
+        std::fs::write(place.path(), "CHECKED").unwrap();
+        assert!(matches!(place.replace().unwrap(), Publication::Stale), "the same file and size, other content");
+        assert_eq!((content(&place.path()).as_str(), place.names()), ("CHECKED", 1));
+
+        let place = Place::new();
+        std::fs::remove_file(place.path()).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", place.path()).unwrap();
+        assert!(matches!(place.replace().unwrap(), Publication::Stale));
+        assert!(place.path().is_symlink());
+        assert_eq!(place.names(), 1);
+
+        let place = Place::new();
+        std::fs::remove_file(place.path()).unwrap();
+        std::fs::create_dir(place.path()).unwrap();
+        assert!(matches!(place.replace().unwrap(), Publication::Stale));
+        assert!(place.path().is_dir());
+        assert_eq!(place.names(), 1);
+
+        let place = Place::new();
+        std::fs::remove_file(place.path()).unwrap();
+        assert!(matches!(place.replace().unwrap(), Publication::Stale));
+        assert_eq!(place.names(), 0);
+    }
+
+    #[test]
+    fn a_new_file_replaces_nothing() {
+        let place = Place::new();
+        let outcome = publish(&place.directory, OsStr::new("f"), b"ours", Expected::Missing).unwrap();
+        assert!(matches!(outcome, Publication::Stale));
+        assert_eq!((content(&place.path()).as_str(), place.names()), ("checked", 1));
+        let outcome = publish(&place.directory, OsStr::new("g"), b"ours", Expected::Missing).unwrap();
+        assert!(matches!(outcome, Publication::Created));
+        assert_eq!((content(&place.folder.path().join("g")).as_str(), place.names()), ("ours", 2));
+    }
+
+    #[test]
+    fn a_removed_directory_is_not_found() {
+        let place = Place::new();
+        std::fs::remove_dir_all(place.folder.path()).unwrap();
+        for expected in [place.replace(), publish(&place.directory, OsStr::new("g"), b"x", Expected::Missing)] {
+            assert_eq!(expected.unwrap_err().kind(), io::ErrorKind::NotFound);
+        }
+    }
+
+    #[test]
+    fn without_exchange_the_last_look_still_decides() {
+        let place = Place::new();
+        let sha256 = sha256_hex(b"checked");
+        let swap = || Swap {
+            directory: place.directory.as_fd(),
+            name: OsStr::new("f"),
+            file: &place.old,
+            facts: Facts::of(&place.old).unwrap(),
+            sha256: &sha256,
+        };
+        let renamed = |text: &[u8]| {
+            let mut new = Temporary::new(&place.directory, 0o600).unwrap();
+            fill(&new.file, text).unwrap();
+            let name = new.named().unwrap().to_owned();
+            swap().rename_over(&mut new, &name).unwrap()
+        };
+        assert!(matches!(renamed(b"ours"), Publication::Replaced));
+        assert!(matches!(renamed(b"again"), Publication::Stale));
+        assert_eq!((content(&place.path()).as_str(), place.names()), ("ours", 1));
+    }
+
+    #[test]
+    fn set_id_bits_and_mode_come_from_the_old_file() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let place = Place::new();
+        std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o4711)).unwrap();
+        place.replace().unwrap();
+        assert_eq!(std::fs::metadata(place.path()).unwrap().mode() & 0o7777, 0o4711);
     }
 }

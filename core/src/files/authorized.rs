@@ -11,7 +11,6 @@ use rustix::io::Errno;
 
 pub use super::descent::{Facts, Kind};
 use super::path::{Roots, everything_in};
-use super::receipts::ForbiddenFiles;
 use super::{descent, errors};
 use crate::types::ToolError;
 
@@ -22,6 +21,8 @@ pub struct Resolved {
     pub relative: String,
     /// The relative spelling of the final object; differs from `relative` when links were followed.
     pub destination: String,
+    /// The path as named: absolute, cleaned, its links not followed.
+    pub named: PathBuf,
     /// Canonical path of the final object, which may be missing.
     pub path: PathBuf,
     /// The directory the descent starts from.
@@ -221,6 +222,7 @@ fn describe(roots: &Roots, raw: &str, named: &Path, place: &Place) -> Resolved {
     Resolved {
         relative,
         destination,
+        named: named.to_owned(),
         path: place.path.clone(),
         root: PathBuf::new(),
         inside,
@@ -257,17 +259,18 @@ impl Authorized {
         }
     }
 
-    /// Opens the approved file for reading. A file that was replaced in its directory since is read as it is now.
-    pub fn open_file(&self, forbidden: &dyn ForbiddenFiles) -> Result<(File, Facts), ToolError> {
+    /// Opens the approved file for reading, which was not among the forbidden ones when it was resolved. A file that
+    /// was replaced in its directory since is read as it is now, and judged by `forbidden` first.
+    pub fn open_file(&self, forbidden: impl FnOnce() -> Vec<(u64, u64)>) -> Result<(File, Facts), ToolError> {
         let name = &self.resolved.relative;
         let gone = || errors::path_gone(name);
         let held = self.object.as_ref().ok_or_else(gone)?;
-        let now = Facts::of(&held.handle).map_err(|error| errors::io("look at", name, &error))?;
-        if now.links > 0 {
-            return self.open_object(&Object { handle: clone_handle(held, name)?, facts: now }, &self.parent, forbidden);
+        let facts = Facts::of(&held.handle).map_err(|error| errors::io("look at", name, &error))?;
+        if facts.links > 0 {
+            return self.open_handle(&held.handle, facts, &self.parent);
         }
         let successor = self.look(&self.parent)?.ok_or_else(gone)?;
-        self.open_object(&successor, &self.parent, forbidden)
+        self.open_object(&successor, &self.parent, &forbidden())
     }
 
     /// Opens one object of the approved directory for reading, after everything that must not be opened is refused.
@@ -275,21 +278,26 @@ impl Authorized {
         &self,
         object: &Object,
         parent: &OwnedFd,
-        forbidden: &dyn ForbiddenFiles,
+        forbidden: &[(u64, u64)],
     ) -> Result<(File, Facts), ToolError> {
-        let name = &self.resolved.relative;
         self.refuse_unreadable(&object.facts, forbidden)?;
+        self.open_handle(&object.handle, object.facts, parent)
+    }
+
+    fn open_handle(&self, object: &OwnedFd, facts: Facts, parent: &OwnedFd) -> Result<(File, Facts), ToolError> {
+        let name = &self.resolved.relative;
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let failed = |error: io::Error| errors::through_handles("open", name, &error);
-        match openat(CWD, proc_path(&object.handle), flags, Mode::empty()) {
-            Ok(handle) => return Ok((File::from(handle), object.facts)),
+        match openat(CWD, proc_path(object), flags, Mode::empty()) {
+            Ok(handle) => return Ok((File::from(handle), facts)),
             Err(Errno::NOENT) => {}
             Err(error) => return Err(errors::io("open", name, &error.into())),
         }
         // Without /proc the name is opened again; it has to lead to the same object.
-        let handle = openat(parent, &self.name, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(|e| failed(e.into()))?;
+        let handle =
+            openat(parent, &self.name, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(|e| failed(e.into()))?;
         let opened = Facts::of(&handle).map_err(failed)?;
-        if opened.identity() != object.facts.identity() {
+        if opened.identity() != facts.identity() {
             return Err(errors::path_gone(name));
         }
         Ok((File::from(handle), opened))
@@ -299,15 +307,19 @@ impl Authorized {
     pub fn open_directory(&self) -> Result<OwnedFd, ToolError> {
         let name = &self.resolved.relative;
         let held = self.object.as_ref().ok_or_else(|| errors::path_gone(name))?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        openat(&held.handle, ".", flags, Mode::empty())
-            .map_err(|error| errors::through_handles("open", name, &error.into()))
+        descent::readable(&held.handle).map_err(|error| errors::through_handles("open", name, &error.into()))
+    }
+
+    /// The names beside the object, for suggestions. Empty when they cannot be read.
+    pub fn siblings(&self) -> Vec<String> {
+        let listing = descent::readable(&self.parent).map_err(io::Error::from).and_then(super::listing::list);
+        listing.map(|listing| listing.names).unwrap_or_default()
     }
 
     /// Refuses what must not be opened: the store, FIFOs, sockets, devices, and a link that took the file's place.
-    pub fn refuse_unreadable(&self, facts: &Facts, forbidden: &dyn ForbiddenFiles) -> Result<(), ToolError> {
+    pub fn refuse_unreadable(&self, facts: &Facts, forbidden: &[(u64, u64)]) -> Result<(), ToolError> {
         let name = &self.resolved.relative;
-        if forbidden.is_forbidden(facts.dev, facts.ino) {
+        if forbidden.contains(&facts.identity()) {
             return Err(errors::store_file(name));
         }
         match facts.kind {
@@ -331,7 +343,8 @@ impl Authorized {
 
     /// The directory to publish in and the name to publish under. Creates missing directories, through handles.
     pub fn target(&self) -> Result<Target<'_>, ToolError> {
-        let failed = |error: io::Error| errors::through_handles("create the directory of", &self.resolved.relative, &error);
+        let failed =
+            |error: io::Error| errors::through_handles("create the directory of", &self.resolved.relative, &error);
         let parent = self.parent.try_clone().map_err(failed)?;
         let mut target = Target { directory: parent, name: &self.name, created: Vec::new() };
         for name in &self.missing {
@@ -354,10 +367,6 @@ impl Authorized {
     pub fn name(&self) -> &OsStr {
         &self.name
     }
-}
-
-fn clone_handle(object: &Object, name: &str) -> Result<OwnedFd, ToolError> {
-    object.handle.try_clone().map_err(|error| errors::io("open", name, &error))
 }
 
 /// A path that reaches exactly the object of a handle.

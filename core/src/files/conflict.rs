@@ -114,7 +114,7 @@ pub struct Conflict {
     pub receipt_digest: Option<String>,
     /// Its generation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receipt_generation: Option<u64>,
+    pub receipt_generation: Option<i64>,
     /// The hunk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hunk: Option<Hunk>,

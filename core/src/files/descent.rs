@@ -37,6 +37,11 @@ pub(crate) fn object(parent: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(openat(parent, name, OBJECT, Mode::empty())?)
 }
 
+/// Opens the directory of a handle for listing or flushing: an `O_PATH` handle can do neither.
+pub(crate) fn readable(directory: impl AsFd) -> rustix::io::Result<OwnedFd> {
+    openat(directory, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+}
+
 /// Kernels before 5.6 and some system call filters have no `openat2`.
 fn lacks_openat2(error: Errno) -> bool {
     matches!(error, Errno::NOSYS | Errno::PERM)

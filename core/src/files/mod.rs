@@ -14,10 +14,12 @@ pub mod listing;
 pub mod lock;
 pub mod path;
 pub mod protected;
+pub mod reading;
 pub mod receipts;
 pub mod snapshot;
+pub mod whole_file;
 pub mod window;
 
 mod descent;
-mod errors;
+pub(crate) mod errors;
 mod temporary;

@@ -36,9 +36,12 @@ fn pointed_to(worktree: &Path) -> Vec<PathBuf> {
     if !link.symlink_metadata().is_ok_and(|facts| facts.is_file()) {
         return Vec::new();
     }
-    let Some(git) = first_line(&link).as_deref().and_then(|line| line.strip_prefix("gitdir:")).map(str::trim_start).map(
-        |target| resolve(worktree, target),
-    ) else {
+    let Some(git) = first_line(&link)
+        .as_deref()
+        .and_then(|line| line.strip_prefix("gitdir:"))
+        .map(str::trim_start)
+        .map(|target| resolve(worktree, target))
+    else {
         return Vec::new();
     };
     let common = first_line(&git.join("commondir")).map(|target| resolve(&git, &target));
@@ -61,11 +64,7 @@ fn has_component(path: &Path, name: &str) -> bool {
 
 fn is_named(component: Component<'_>, name: &str) -> bool {
     let Component::Normal(found) = component else { return false };
-    if cfg!(any(target_os = "macos", windows)) {
-        found.eq_ignore_ascii_case(name)
-    } else {
-        found == OsStr::new(name)
-    }
+    if cfg!(any(target_os = "macos", windows)) { found.eq_ignore_ascii_case(name) } else { found == OsStr::new(name) }
 }
 
 #[cfg(test)]

@@ -1,44 +1,38 @@
-//! What a session knows about a file's content, and what this room wants from the store.
+//! Read receipts as the file tools use them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
-use crate::host::BoxFuture;
-use crate::types::{Result, SessionId};
+pub use crate::store::read_receipts::Receipt;
+use crate::store::{Durability, Store, StoreError, read_receipts};
+use crate::types::SessionId;
 
 /// A file over this size gets no receipt and cannot be mutated.
 pub const RECEIPT_LIMIT: u64 = 256 * 1024 * 1024;
 
-/// What a session knows about one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
-    /// Canonical path of the final file.
-    pub path: String,
-    /// SHA-256 of the whole file's raw bytes.
-    pub sha256: String,
-    /// Rises with every recorded read or write of the session.
-    pub generation: u64,
+/// Records what a session has seen of a file, or left there. Waits for no disk.
+pub async fn record(store: &Store, session: &SessionId, path: &Path, sha256: String) -> Result<Receipt, StoreError> {
+    let (session, path) = (session.clone(), key(path));
+    store.write(Durability::Ordered, move |tx| read_receipts::record(tx, &session, &path, &sha256)).await
 }
 
-/// Where receipts are kept. The key is (session, canonical path).
-pub trait ReadReceipts: Send + Sync {
-    /// Records what a session has seen or left on disk. Never waits for a flush.
-    fn record(&self, session: &SessionId, path: &str, sha256: &str) -> BoxFuture<'static, Result<Receipt>>;
-    /// What a session knows about a path.
-    fn get(&self, session: &SessionId, path: &str) -> BoxFuture<'static, Result<Option<Receipt>>>;
-    /// Drops the receipts of a path in all sessions.
-    fn forget(&self, path: &str) -> BoxFuture<'static, Result<()>>;
+/// What a session knows about a file.
+pub fn get(store: &Store, session: &SessionId, path: &Path) -> Result<Option<Receipt>, StoreError> {
+    let (session, path) = (session.clone(), key(path));
+    store.read(move |connection| read_receipts::get(connection, &session, &path))
 }
 
-/// Files that no tool may open: closing one would drop the locks the store holds on it.
-pub trait ForbiddenFiles: Send + Sync {
-    /// Whether an object, by device and inode, belongs to the store.
-    fn is_forbidden(&self, dev: u64, ino: u64) -> bool;
+/// Drops the receipts of a path in all sessions: the file is no longer there.
+pub async fn forget(store: &Store, path: &Path) -> Result<(), StoreError> {
+    let path = key(path);
+    store.write(Durability::Ordered, move |tx| read_receipts::forget(tx, &path)).await
 }
 
-/// What the file tools want from the store.
-pub trait FileStore: ReadReceipts + ForbiddenFiles {
-    /// The folder lock files go to, shared by all processes on one store. `None` = the store is in memory.
-    fn lock_folder(&self) -> Option<PathBuf>;
+/// Two names that differ only in bytes that are not UTF-8 share a receipt; its digest tells their contents apart.
+fn key(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// Where the lock files of a store's worktrees are: beside the database, so that all its processes share them.
+pub fn lock_folder(store: &Store) -> Option<PathBuf> {
+    Some(store.path()?.parent()?.join("locks"))
 }

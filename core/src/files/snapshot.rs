@@ -67,11 +67,12 @@ pub struct Scan {
     pub bad_byte: Option<u64>,
 }
 
-/// Reads a whole file, piece by piece. `each` sees the raw bytes, `text` sees the same as text, as far as they are.
+/// Reads a whole file, piece by piece. `each` sees the raw bytes and may end the reading with `false`; `text` sees the
+/// same as text, as far as they are.
 pub(crate) fn scan(
     pieces: &mut Pieces<'_>,
     cancel: &CancellationToken,
-    mut each: impl FnMut(&[u8]),
+    mut each: impl FnMut(&[u8]) -> bool,
     mut text: impl FnMut(&str),
 ) -> io::Result<Scan> {
     let mut digest = Some(Sha256::new());
@@ -87,7 +88,10 @@ pub(crate) fn scan(
         if let Some(digest) = &mut digest {
             digest.update(fresh);
         }
-        each(fresh);
+        if !each(fresh) {
+            digest = None;
+            break;
+        }
         let mut unfinished = 0;
         if bad_byte.is_none() {
             let (valid, rest) = split_valid(given);
@@ -153,7 +157,10 @@ pub fn snapshot(file: &File, size: u64, keep: u64, cancel: &CancellationToken) -
     let scan = scan(
         &mut pieces,
         cancel,
-        |bytes| first.extend(bytes.iter().take(3_usize.saturating_sub(first.len()))),
+        |bytes| {
+            first.extend(bytes.iter().take(3_usize.saturating_sub(first.len())));
+            true
+        },
         |piece| {
             // One character above the bound is enough to know that it was passed.
             if text.len() as u64 <= keep {
@@ -206,7 +213,8 @@ mod tests {
     fn scan_all(bytes: &[u8], said: u64) -> (Scan, String) {
         let file = file(bytes);
         let mut text = String::new();
-        let scan = scan(&mut Pieces::new(&file, said), &CancellationToken::new(), |_| {}, |s| text.push_str(s)).unwrap();
+        let scan =
+            scan(&mut Pieces::new(&file, said), &CancellationToken::new(), |_| true, |s| text.push_str(s)).unwrap();
         (scan, text)
     }
 

@@ -28,7 +28,8 @@ impl Temporary {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         match openat(&directory, ".", flags | OFlags::TMPFILE, mode) {
             Ok(handle) => return Ok(Self { directory, file: File::from(handle), name: None }),
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS) => {}
+            // A removed directory answers `EPERM`, which some system call filters do too; a name tells them apart.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS | Errno::PERM) => {}
             Err(error) => return Err(error.into()),
         }
         let name = fresh_name()?;
@@ -84,8 +85,10 @@ impl Temporary {
 
     fn link(&self, name: &OsStr) -> io::Result<()> {
         match linkat(CWD, proc_path(&self.file), &self.directory, name, AtFlags::SYMLINK_FOLLOW) {
-            // No /proc, or the directory is gone: the other spelling of the same request tells the two apart.
-            Err(Errno::NOENT) => Ok(linkat(&self.file, "", &self.directory, name, AtFlags::EMPTY_PATH)?),
+            // Without /proc there is another spelling of the same request, which not every system permits.
+            Err(Errno::NOENT) if Facts::of(&self.directory)?.links > 0 => {
+                Ok(linkat(&self.file, "", &self.directory, name, AtFlags::EMPTY_PATH)?)
+            }
             other => Ok(other?),
         }
     }

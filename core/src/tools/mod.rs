@@ -6,6 +6,7 @@ pub mod contract;
 pub mod glob;
 pub mod grep;
 pub mod host_tool;
+<<<<<<< HEAD
 
 mod searching;
 
@@ -17,3 +18,9 @@ use contract::Tool;
 pub fn builtin() -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(glob::Glob::default()), Arc::new(grep::Grep::default()), Arc::new(bg::Bg::default())]
 }
+=======
+pub mod read;
+pub mod write;
+
+mod file_call;
+>>>>>>> b923a6c (read and write, read receipts, races)
