@@ -165,38 +165,29 @@ impl Swap<'_> {
     /// Gives the name back to what had it. Whatever else was published in between is newer and wins in turn.
     fn put_back(&self, new: &mut Temporary, temporary: &str, ours: (u64, u64)) -> io::Result<Publication> {
         for _ in 0..EXCHANGES {
-            match self.exchange(temporary) {
-                Ok(()) => {}
-                Err(Errno::NOENT) => {
-                    // Our file was removed meanwhile. What came out belongs to somebody: it gets its name again.
-                    new.forget_name();
-                    return match renameat_with(
-                        self.directory,
-                        temporary,
-                        self.directory,
-                        self.name,
-                        RenameFlags::NOREPLACE,
-                    ) {
-                        Ok(()) => Ok(Publication::Stale),
-                        Err(error) => Ok(Publication::Lost(error.into())),
-                    };
-                }
-                Err(error) => {
-                    new.forget_name();
-                    return Ok(Publication::Lost(error.into()));
-                }
-            }
-            match statat(self.directory, temporary, AtFlags::SYMLINK_NOFOLLOW) {
+            let step =
+                self.exchange(temporary).and_then(|()| statat(self.directory, temporary, AtFlags::SYMLINK_NOFOLLOW));
+            match step {
                 Ok(stat) if Facts::from_stat(&stat).identity() == ours => return Ok(Publication::Stale),
                 Ok(_) => {}
                 Err(error) => {
+                    // The temporary name may mean somebody's file now, and must not be removed.
                     new.forget_name();
-                    return Ok(Publication::Lost(error.into()));
+                    return Ok(self.give_back(temporary, error));
                 }
             }
         }
         new.forget_name();
         Ok(Publication::Lost(io::Error::other("another writer keeps replacing the file")))
+    }
+
+    /// Our file was removed before it could be exchanged back: what came out gets its name again.
+    fn give_back(&self, temporary: &str, error: Errno) -> Publication {
+        let back = renameat_with(self.directory, temporary, self.directory, self.name, RenameFlags::NOREPLACE);
+        match (error, back) {
+            (Errno::NOENT, Ok(())) => Publication::Stale,
+            (error, _) => Publication::Lost(error.into()),
+        }
     }
 
     /// For file systems that cannot exchange: the last look and the rename are two steps.

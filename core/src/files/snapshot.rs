@@ -77,8 +77,7 @@ pub(crate) fn scan(
 ) -> io::Result<Scan> {
     let mut digest = Some(Sha256::new());
     let (mut bytes, mut bad_byte) = (0_u64, None);
-    loop {
-        let Some((given, kept)) = pieces.next()? else { break };
+    while let Some((given, kept)) = pieces.next()? {
         let (length, fresh) = (given.len(), given.get(kept..).unwrap_or_default());
         let start = bytes - kept as u64;
         bytes += fresh.len() as u64;

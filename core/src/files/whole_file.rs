@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use tokio_util::sync::CancellationToken;
 
 use super::atomic::{self, Expected, Publication};
-use super::authorized::{Authorized, Facts, Kind, Object};
+use super::authorized::{Authorized, Facts, Kind, Object, Target};
 use super::conflict::Conflict;
 use super::diff::DIFF_INPUT;
 use super::errors;
@@ -106,6 +106,19 @@ pub struct Done {
     pub other_names: u64,
 }
 
+impl Done {
+    fn new(found: Option<&Found>, new_text: String, written: bool) -> Self {
+        Self {
+            existed: found.is_some(),
+            written,
+            old_text: found.and_then(|found| found.content.text.clone()),
+            old_bytes: found.map(|found| found.content.bytes),
+            other_names: found.map_or(0, |found| found.facts.links.saturating_sub(1)),
+            new_text,
+        }
+    }
+}
+
 /// A replacement that did not take place because the file is not what was planned on, or one that did.
 #[derive(Debug)]
 pub enum Verdict {
@@ -131,31 +144,16 @@ pub fn replace(
         return Ok(Verdict::Conflict(Box::new(conflict)));
     }
     let new_text = with_mark(plan.content, found.as_ref());
-    let done = |written| Done {
-        existed: found.is_some(),
-        written,
-        old_text: found.as_ref().and_then(|found| found.content.text.clone()),
-        old_bytes: found.as_ref().map(|found| found.content.bytes),
-        other_names: found.as_ref().map_or(0, |found| found.facts.links.saturating_sub(1)),
-        new_text: new_text.clone(),
-    };
     if found.as_ref().is_some_and(|found| holds(found, &new_text)) {
-        return Ok(Verdict::Done(Box::new(done(false))));
+        return Ok(Verdict::Done(Box::new(Done::new(found.as_ref(), new_text, false))));
     }
     if cancel.is_cancelled() {
         return Err(ToolError::cancelled(true, format!("The call was interrupted; {name} was not changed.")));
     }
-    let expected = found.as_ref().map_or(Expected::Missing, |found| Expected::File {
-        file: &found.file,
-        facts: found.facts,
-        sha256: &found.content.sha256,
-    });
-    let published = atomic::publish(&place.directory, place.name, new_text.as_bytes(), expected)
-        .map_err(|error| failed("write", name, &error, cancel))?;
-    match published {
+    match publish(&place, &new_text, found.as_ref()).map_err(|error| failed("write", name, &error, cancel))? {
         Publication::Created | Publication::Replaced => {
             place.keep().map_err(|error| lost(target, &error))?;
-            Ok(Verdict::Done(Box::new(done(true))))
+            Ok(Verdict::Done(Box::new(Done::new(found.as_ref(), new_text, true))))
         }
         Publication::Stale => {
             let now = current_digest(target, &place.directory, forbidden, cancel);
@@ -167,6 +165,15 @@ pub fn replace(
             Err(lost(target, &error))
         }
     }
+}
+
+fn publish(place: &Target<'_>, text: &str, found: Option<&Found>) -> io::Result<Publication> {
+    let expected = found.map_or(Expected::Missing, |found| Expected::File {
+        file: &found.file,
+        facts: found.facts,
+        sha256: &found.content.sha256,
+    });
+    atomic::publish(&place.directory, place.name, text.as_bytes(), expected)
 }
 
 /// Compares the file with what permission was asked for, and with what the session has read.
