@@ -69,8 +69,8 @@ async fn an_ancestor_that_flips_between_directory_and_link_never_leads_outside()
             // Nobody grants the outside directory.
             if prepared.asks.iter().all(|ask| ask.key != "external_directory") {
                 match run(prepared).await {
-                    Ok(output) if output.error.is_none() => written += 1,
-                    _ => refused += 1,
+                    Ok(_) => written += 1,
+                    Err(_) => refused += 1,
                 }
             }
         }
@@ -120,19 +120,19 @@ async fn another_writer_never_loses_a_file_it_put_there() {
         std::fs::write(&aside, format!("theirs {number}")).unwrap();
         std::fs::rename(&aside, &target).unwrap();
     });
-    let mut round = 0;
+    let (mut round, mut won) = (0, 0);
     while writing.rounds() < 1_500 {
         round += 1;
-        if bench.read("f").await.is_ok() {
-            let _ = bench.write("f", &format!("ours {round}")).await;
+        if bench.read("f").await.is_ok() && bench.write("f", &format!("ours {round}")).await.is_ok() {
+            won += 1;
         }
         let now = std::fs::read_to_string(&path).unwrap();
         assert!(now.starts_with("theirs") || now.starts_with("ours"), "never half a file");
     }
-    let last = writing.rounds();
+    let rounds = writing.rounds.clone();
     drop(writing);
-    let end = std::fs::read_to_string(&path).unwrap();
-    assert!(end.starts_with("theirs"), "the last writer wins: {end} after {last}");
+    let (end, last) = (std::fs::read_to_string(&path).unwrap(), rounds.load(Ordering::Relaxed));
+    assert!(end == format!("theirs {last}") || (won > 0 && end.starts_with("ours")), "{end} after {last}, {won} won");
     assert_eq!(bench.names(&bench.ws), ["f"]);
 }
 
@@ -147,8 +147,8 @@ async fn two_writes_of_one_file_never_both_win() {
         let first = bench.prepare_write("f", "first").await.unwrap();
         let second = bench.prepare_write("f", "second").await.unwrap();
         let (first, second) = tokio::join!(tokio::spawn(run(first)), tokio::spawn(run(second)));
-        let outcomes = [first.unwrap().unwrap(), second.unwrap().unwrap()];
-        let won = outcomes.iter().filter(|output| output.error.is_none()).count();
+        let outcomes = [first.unwrap(), second.unwrap()];
+        let won = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
         assert_eq!(won, 1, "the other one approved a diff against another content");
     }
 }

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{AtFlags, RenameFlags, fdatasync, fsync, renameat, renameat_with, statat};
 use rustix::io::Errno;
@@ -43,7 +43,7 @@ pub enum Publication {
 }
 
 /// How often a concurrent writer may win before the outcome counts as lost.
-const EXCHANGES: usize = 16;
+const EXCHANGES: usize = 64;
 
 /// Publishes `bytes` under `name`.
 pub fn publish(directory: impl AsFd, name: &OsStr, bytes: &[u8], expected: Expected<'_>) -> io::Result<Publication> {
@@ -162,14 +162,24 @@ impl Swap<'_> {
             && snapshot::digest(self.file, self.facts.size).is_ok_and(|now| now.as_deref() == Some(self.sha256))
     }
 
-    /// Gives the name back to what had it. Whatever else was published in between is newer and wins in turn.
+    /// Gives the name back to what had it. What comes out in turn has to be what was put there last; anything else is
+    /// newer, published in between, and gets the name instead.
     fn put_back(&self, new: &mut Temporary, temporary: &str, ours: (u64, u64)) -> io::Result<Publication> {
+        let mut placed = ours;
+        // A handle on each object keeps its inode number from meaning another file.
+        let mut held = Vec::new();
         for _ in 0..EXCHANGES {
-            let step =
-                self.exchange(temporary).and_then(|()| statat(self.directory, temporary, AtFlags::SYMLINK_NOFOLLOW));
+            let step = self.identity(temporary).and_then(|(handle, next)| {
+                held.push(handle);
+                self.exchange(temporary)?;
+                let (handle, out) = self.identity(temporary)?;
+                held.push(handle);
+                Ok((next, out))
+            });
             match step {
-                Ok(stat) if Facts::from_stat(&stat).identity() == ours => return Ok(Publication::Stale),
-                Ok(_) => {}
+                // Ours, or a file that its own writer has replaced meanwhile: dropping `new` removes it.
+                Ok((_, out)) if out == placed => return Ok(Publication::Stale),
+                Ok((next, _)) => placed = next,
                 Err(error) => {
                     // The temporary name may mean somebody's file now, and must not be removed.
                     new.forget_name();
@@ -181,12 +191,18 @@ impl Swap<'_> {
         Ok(Publication::Lost(io::Error::other("another writer keeps replacing the file")))
     }
 
+    fn identity(&self, name: &str) -> io::Result<(OwnedFd, (u64, u64))> {
+        let handle = descent::object(self.directory, OsStr::new(name))?;
+        let identity = Facts::of(&handle)?.identity();
+        Ok((handle, identity))
+    }
+
     /// Our file was removed before it could be exchanged back: what came out gets its name again.
-    fn give_back(&self, temporary: &str, error: Errno) -> Publication {
+    fn give_back(&self, temporary: &str, error: io::Error) -> Publication {
         let back = renameat_with(self.directory, temporary, self.directory, self.name, RenameFlags::NOREPLACE);
-        match (error, back) {
-            (Errno::NOENT, Ok(())) => Publication::Stale,
-            (error, _) => Publication::Lost(error.into()),
+        match (error.kind(), back) {
+            (io::ErrorKind::NotFound, Ok(())) => Publication::Stale,
+            _ => Publication::Lost(error),
         }
     }
 
@@ -207,7 +223,6 @@ impl Swap<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::OwnedFd;
     use std::path::Path;
 
     use super::*;

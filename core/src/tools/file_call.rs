@@ -1,13 +1,12 @@
-//! What the file tools have in common: their roots, what they ask, how they present a conflict.
+//! What the file tools have in common: their roots and what they ask.
 
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::contract::{Output, SessionContext, ToolOutput};
+use super::contract::SessionContext;
 use crate::files::authorized::Resolved;
-use crate::files::conflict::Conflict;
 use crate::files::path::{Roots, everything_in};
 use crate::files::protected;
 use crate::types::{Access, Ask, Denial, DenialOrigin, JsonMap, ToolError};
@@ -112,19 +111,6 @@ pub(super) fn facts(resolved: &Resolved) -> JsonMap {
     facts.insert("filepath".to_owned(), resolved.path.to_string_lossy().into());
     facts.insert("parentDir".to_owned(), parent.to_string_lossy().into());
     facts
-}
-
-/// The result of a call that met a conflict: typed error, the record in the metadata, what to do in the text.
-pub(super) fn conflict_output(conflict: Conflict, message: String) -> ToolOutput {
-    let error = conflict.to_error(message);
-    let record = serde_json::to_value(&conflict).unwrap_or(Value::Null);
-    ToolOutput {
-        title: conflict.resource,
-        output: Output::Text(conflict.required_action),
-        error: Some(error),
-        ..ToolOutput::default()
-    }
-    .with("conflict", record)
 }
 
 /// Work that may block, on a thread for it.

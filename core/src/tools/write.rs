@@ -157,7 +157,7 @@ async fn write(call: CallContext, target: Authorized, plan: Plan, judge_only: bo
     })
     .await?;
     let done = match verdict {
-        Verdict::Conflict(conflict) => return Ok(conflict_output(*conflict)),
+        Verdict::Conflict(conflict) => return Err(refusal(&conflict)),
         Verdict::Done(done) => done,
     };
     let sha256 = sha256_hex(done.new_text.as_bytes());
@@ -193,13 +193,12 @@ fn judge(
     }
 }
 
-fn conflict_output(conflict: Conflict) -> ToolOutput {
+fn refusal(conflict: &Conflict) -> ToolError {
     let name = &conflict.resource;
-    let message = match conflict.kind {
+    conflict.to_error(match conflict.kind {
         ConflictKind::ReadRequired => format!("{name} exists and this session has not read it; nothing was written."),
         _ => format!("{name} is not as this session knows it; nothing was written."),
-    };
-    file_call::conflict_output(conflict, message)
+    })
 }
 
 /// The result of a write.

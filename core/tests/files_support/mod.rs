@@ -78,10 +78,15 @@ impl Bench {
             workspace: ws.clone(),
             workspace_spelling: spelling,
             worktree: ws.clone(),
+            root_id: SessionId::from("ses_root"),
+            agent: "build".into(),
+            read_only_agent: false,
             plan_mode: false,
             root: true,
             human_surface: true,
             config: Arc::new(config),
+            layers: Arc::default(),
+            place: Arc::default(),
         });
         let services = Arc::new(Services { store, host: Arc::new(NoHost), clock, ids });
         Self { _folder: folder, top, ws, session, services, cancel: CancellationToken::new() }
@@ -94,10 +99,15 @@ impl Bench {
             workspace: self.session.workspace.clone(),
             workspace_spelling: self.session.workspace_spelling.clone(),
             worktree: self.session.worktree.clone(),
+            root_id: SessionId::from("ses_root"),
+            agent: "build".into(),
+            read_only_agent: false,
             plan_mode: false,
             root: true,
             human_surface: true,
             config: self.session.config.clone(),
+            layers: Arc::default(),
+            place: Arc::default(),
         }
     }
 
@@ -209,11 +219,10 @@ pub(crate) fn code(outcome: Outcome) -> String {
 }
 
 pub(crate) fn conflict(outcome: Outcome) -> Value {
-    let output = outcome.expect("not a conflict but a failure");
-    let error = output.error.expect("the call went well");
+    let error = outcome.expect_err("the call went well");
     let json = serde_json::to_value(&error).unwrap();
     assert_eq!(json["kind"], "MutationConflict");
-    assert_eq!(json["conflict"], output.metadata["conflict"]);
+    assert_eq!(json["code"], json["conflict"]["kind"]);
     json["conflict"].clone()
 }
 
