@@ -87,28 +87,6 @@ async fn an_ancestor_that_flips_between_directory_and_link_never_leads_outside()
 }
 
 #[tokio::test]
-async fn missing_directories_are_never_created_behind_a_link() {
-    let bench = Bench::new();
-    let outside = bench.top.join("outside");
-    std::fs::create_dir(&outside).unwrap();
-    let (place, target) = (bench.path("n"), outside.clone());
-    let swapping = Disturber::start(move || {
-        let _ = std::os::unix::fs::symlink(&target, &place);
-        let _ = std::fs::remove_file(&place);
-        let _ = std::fs::remove_dir_all(&place);
-    });
-    while swapping.rounds() < 3_000 {
-        if let Ok(prepared) = bench.prepare_write("n/m/x", "x").await
-            && prepared.asks.iter().all(|ask| ask.key != "external_directory")
-        {
-            let _ = run(prepared).await;
-        }
-    }
-    drop(swapping);
-    assert_eq!(bench.names(&outside), Vec::<String>::new());
-}
-
-#[tokio::test]
 async fn another_writer_never_loses_a_file_it_put_there() {
     let bench = Bench::new();
     let path = bench.put("f", "theirs 0");
