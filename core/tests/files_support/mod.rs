@@ -74,41 +74,17 @@ impl Bench {
         let spelling = spelling(&top);
         let ws = top.join("ws");
         let session = Arc::new(SessionContext {
-            id: new_session(&store, &ws),
-            workspace: ws.clone(),
             workspace_spelling: spelling,
-            worktree: ws.clone(),
-            root_id: SessionId::from("ses_root"),
-            agent: "build".into(),
-            read_only_agent: false,
-            plan_mode: false,
-            root: true,
-            human_surface: true,
             config: Arc::new(config),
-            layers: Arc::default(),
-            place: Arc::default(),
+            ..SessionContext::new(new_session(&store, &ws), ws.clone())
         });
-        let services = Arc::new(Services { store, host: Arc::new(NoHost), clock, ids });
+        let services = Arc::new(Services::new(store, Arc::new(NoHost), clock, ids));
         Self { _folder: folder, top, ws, session, services, cancel: CancellationToken::new() }
     }
 
     /// The same runtime in another session.
     pub(crate) fn other_session(&self) -> SessionContext {
-        SessionContext {
-            id: new_session(&self.services.store, &self.ws),
-            workspace: self.session.workspace.clone(),
-            workspace_spelling: self.session.workspace_spelling.clone(),
-            worktree: self.session.worktree.clone(),
-            root_id: SessionId::from("ses_root"),
-            agent: "build".into(),
-            read_only_agent: false,
-            plan_mode: false,
-            root: true,
-            human_surface: true,
-            config: self.session.config.clone(),
-            layers: Arc::default(),
-            place: Arc::default(),
-        }
+        SessionContext::new(new_session(&self.services.store, &self.ws), self.ws.clone())
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
