@@ -17,6 +17,7 @@ pub mod calls;
 pub mod events;
 pub mod leases;
 pub mod permissions;
+pub mod read_receipts;
 pub mod sessions;
 
 use std::path::{Path, PathBuf};

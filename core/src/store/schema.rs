@@ -2,14 +2,21 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::{StoreError, artifacts, calls, events, leases, permissions, sessions};
+use super::{StoreError, artifacts, calls, events, leases, permissions, read_receipts, sessions};
 
 /// The schema this version writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Migration N brings a database from `user_version` N to N + 1. A published migration is never changed.
-const MIGRATIONS: &[&[&str]] =
-    &[&[sessions::SCHEMA, leases::SCHEMA, events::SCHEMA, calls::SCHEMA, permissions::SCHEMA, artifacts::SCHEMA]];
+const MIGRATIONS: &[&[&str]] = &[&[
+    sessions::SCHEMA,
+    leases::SCHEMA,
+    events::SCHEMA,
+    calls::SCHEMA,
+    permissions::SCHEMA,
+    artifacts::SCHEMA,
+    read_receipts::SCHEMA,
+]];
 
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))

@@ -6,7 +6,10 @@ pub mod contract;
 pub mod glob;
 pub mod grep;
 pub mod host_tool;
+pub mod read;
+pub mod write;
 
+mod file_call;
 mod searching;
 
 use std::sync::Arc;
@@ -15,5 +18,11 @@ use contract::Tool;
 
 /// The tools of the library.
 pub fn builtin() -> Vec<Arc<dyn Tool>> {
-    vec![Arc::new(glob::Glob::default()), Arc::new(grep::Grep::default()), Arc::new(bg::Bg::default())]
+    vec![
+        Arc::new(read::Read),
+        Arc::new(glob::Glob::default()),
+        Arc::new(grep::Grep::default()),
+        Arc::new(write::Write),
+        Arc::new(bg::Bg::default()),
+    ]
 }
