@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn compile(image: &Path, static_runtime: &str) -> Result<Output, Box<dyn Error>> {
     let mut rustc = Command::new(variable("RUSTC")?);
-    rustc.args(["--edition", "2024", "--crate-name", "zuno_guard", "--crate-type", "bin", "--cap-lints", "warn"]);
+    rustc.args(["--edition", "2024", "--crate-name", "zuno_guard", "--crate-type", "bin"]);
     rustc.arg("--target").arg(variable("TARGET")?);
     rustc.args(["-Copt-level=s", "-Cpanic=abort", "-Cstrip=symbols", "-Clto=fat", "-Ccodegen-units=1"]);
     rustc.arg(format!("-Ctarget-feature={static_runtime}"));

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 
 use crate::command::{self, Child};
 use crate::frame::{
-    CANCEL_GRACE_MS, CODE_FAILED, Chain, KILL_LIMIT_MS, LEFTOVER_GRACE_MS, Report, Reports, Request, Start,
+    CANCEL_GRACE_MS, CODE_FAILED, Chain, KILL_LIMIT_MS, LEFTOVER_GRACE_MS, Report, Reports, Request, Secret, Start,
 };
 use crate::stop::Stop;
 use crate::supervise::{self, watch_host};
@@ -59,10 +59,14 @@ pub(crate) fn wrap(
     });
     match launched {
         Ok((outer, wrapper)) => {
-            // A wrapper that fails at once closes the link; the loop finds that and explains it.
             let passed = descriptors.in_order(&start.roles);
-            let _ = talk::send_start(&outer, &innermost(start.clone()), passed);
-            Relay { wrapper: Some(wrapper), ..Relay::new(control, outer, host, &start) }.run();
+            let sent = talk::send_start(&outer, &innermost(start.clone()), passed);
+            let mut relay = Relay { wrapper: Some(wrapper), ..Relay::new(control, outer, host, &start) };
+            if sent.is_err() {
+                // A wrapper that failed at once; or an inner guard that must not wait for the rest of its frame.
+                relay.link = None;
+            }
+            relay.run();
         }
         Err(error) => fail(&control, descriptors.diagnostics(), &error),
     }
@@ -92,7 +96,7 @@ struct Relay {
     link: Option<UnixStream>,
     host: Option<OwnedFd>,
     wrapper: Option<Wrapper>,
-    secret: [u8; 16],
+    secret: Secret,
     reports: Reports,
     /// The inner guard is there, so the command may have been started.
     ready: bool,

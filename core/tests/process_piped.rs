@@ -3,8 +3,7 @@
 
 mod process_support;
 
-use std::io::Read;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use process_support::{bash, gone_within, pids_in};
 use zuno::process::{Exit, spawn_piped};
@@ -68,30 +67,4 @@ fn a_missing_program_is_told_apart_from_code_127() {
     spec.program = "/nonexistent/program".into();
     let collected = spawn_piped(&spec).unwrap().collect(LIMIT).unwrap();
     assert!(matches!(collected.exit, Exit::NotFound { .. }), "{:?}", collected.exit);
-}
-
-#[test]
-#[ignore = "a measurement"]
-fn cost() {
-    let time = |run: &dyn Fn()| {
-        let mut times: Vec<Duration> = (0..200)
-            .map(|_| {
-                let start = Instant::now();
-                run();
-                start.elapsed()
-            })
-            .collect();
-        times.sort();
-        times[100]
-    };
-    let guarded = time(&|| {
-        let mut spec = bash("");
-        spec.program = "/bin/true".into();
-        spec.args.clear();
-        let mut piped = spawn_piped(&spec).unwrap();
-        piped.stdout.read_to_end(&mut Vec::new()).unwrap();
-        piped.wait();
-    });
-    let bare = time(&|| drop(std::process::Command::new("/bin/true").env_clear().output().unwrap()));
-    eprintln!("guarded {guarded:?}, bare {bare:?}");
 }

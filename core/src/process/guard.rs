@@ -167,3 +167,49 @@ impl Drop for GuardProcess {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    /// Sends a part of a frame, closes the socket, waits for the guard's end, and says what came back.
+    fn converse(frame: &[u8], output_end: &io::PipeWriter) -> Vec<u8> {
+        let (mut control, guards_end) = UnixStream::pair().unwrap();
+        let mut process = spawn(guards_end).unwrap();
+        send(&control, frame, &[output_end.as_fd()]).unwrap();
+        control.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut reports = Vec::new();
+        let _ = control.read_to_end(&mut reports);
+        assert!(process.reap_within(Duration::from_secs(20)));
+        reports
+    }
+
+    #[test]
+    fn nothing_starts_before_the_frame_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spec = CommandSpec::new("/bin/bash", folder.path());
+        spec.args = vec!["-c".into(), "trap '' TERM; : > ran".into()];
+        let (_output, output_end) = io::pipe().unwrap();
+        for joined in [false, true] {
+            let frame = spec.frame([1; 16], vec![Role::Output], joined).encode();
+            for length in [1, 4, frame.len() / 2, frame.len() - 1] {
+                assert!(converse(&frame[..length], &output_end).is_empty());
+                assert!(!folder.path().join("ran").exists(), "{length} of {}", frame.len());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_frame_starts_nothing() {
+        let (_output, output_end) = io::pipe().unwrap();
+        let frame = CommandSpec::new("/bin/true", "/").frame([1; 16], vec![Role::Output], false).encode();
+        // One descriptor announced, none meant for it: the roles do not match what came along.
+        let lone = CommandSpec::new("/bin/true", "/").frame([1; 16], vec![Role::Output, Role::Error], false).encode();
+        let huge = [&u32::MAX.to_le_bytes()[..], &frame[4..]].concat();
+        let broken = [&frame[..4], &[0xff; 8], &frame[12..20], &[0xff; 8], &frame[28..]].concat();
+        for frame in [lone, huge, broken] {
+            assert!(converse(&frame, &output_end).is_empty());
+        }
+    }
+}
