@@ -1,5 +1,7 @@
 //! Declarations, surface, switches and refusals of the dispatcher.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+
 mod support;
 
 use std::path::Path;

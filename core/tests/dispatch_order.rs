@@ -1,5 +1,7 @@
 //! What may overlap, and in which order calls are prepared, run and stored.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+
 mod support;
 
 use std::collections::HashMap;

@@ -41,8 +41,7 @@ fn the_tools_are_the_committed_ones() {
 /// The decided schemas, one file per tool, next to the tool that publishes them.
 #[test]
 fn published_tool_schemas_are_the_decided_ones_with_the_common_arguments() {
-    let decided: Value =
-        serde_json::from_str(include_str!("data/decided_tool_schemas.json")).unwrap();
+    let decided: Value = serde_json::from_str(include_str!("data/decided_tool_schemas.json")).unwrap();
     for tool in Registry::new(builtin()).unwrap().list() {
         let mut published = tool.input_schema;
         let properties = published["properties"].as_object_mut().unwrap();

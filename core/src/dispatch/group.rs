@@ -149,13 +149,14 @@ impl Dispatcher {
         session: &Arc<DispatchSession>,
         prepared: &mut Vec<PreparedCall>,
     ) -> Result<Option<Vec<Part>>, Error> {
-        let is_store = |call: &PreparedCall| matches!(&call.next, Next::Run(Ready { body: Body::Store(_), .. }));
+        let is_store =
+            |call: &PreparedCall| matches!(&call.next, Next::Run(ready) if matches!(ready.body, Body::Store(_)));
         if prepared.len() != 1 || !prepared.iter().all(is_store) {
             return Ok(None);
         }
         let Some(PreparedCall { call, key, next: Next::Run(ready) }) = prepared.pop() else { return Ok(None) };
-        let Body::Store(body) = ready.body else { return Ok(None) };
-        let part = self.transact(session, call, key, body, &ready.context, ready.checked.effective).await?;
+        let Ready { context, body: Body::Store(body), checked, .. } = *ready else { return Ok(None) };
+        let part = self.transact(session, call, key, body, &context, checked.effective).await?;
         Ok(Some(vec![part]))
     }
 
@@ -277,7 +278,7 @@ async fn run_call(run: RunServices, _session: &Arc<DispatchSession>, prepared: P
     let (replay, effect) = (call.declarations.replay, call.declarations.effect);
     let (settlement, artifacts) = match next {
         Next::Settle(error) => (failure(&call.name, error, replay), Vec::new()),
-        Next::Run(ready) => run_ready(&run, &call, ready).await,
+        Next::Run(ready) => run_ready(&run, &call, *ready).await,
     };
     Settling { key, name: call.name, digest: call.digest, replay, effect, settlement, artifacts }
 }

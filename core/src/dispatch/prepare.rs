@@ -30,7 +30,7 @@ pub(super) enum Next {
     /// Nothing: it settles with this.
     Settle(ToolError),
     /// Run it.
-    Run(Ready),
+    Run(Box<Ready>),
 }
 
 /// A call that may run.
@@ -71,7 +71,7 @@ impl Dispatcher {
                     accept_large_output: checked.accept_large_output,
                 };
                 match self.clear(session, &mut call, known, checked, context, &key).await {
-                    Ok(ready) => Next::Run(ready),
+                    Ok(ready) => Next::Run(Box::new(ready)),
                     Err(error) => Next::Settle(error),
                 }
             }

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
@@ -118,7 +117,7 @@ fn default_location(environment: &config::Environment, read_environment: bool) -
         let text = "There is no home directory to keep the database in. Give `database` a path, or `:memory:`.";
         return Err(Error::arguments(text).with("field", "database"));
     };
-    if path == PathBuf::from(":memory:") {
+    if path.as_os_str() == ":memory:" {
         return Ok(Location::Memory);
     }
     // The ordinary place is the library's own; a path that a host names has to exist.

@@ -18,11 +18,5 @@ use contract::Tool;
 
 /// The tools of the library.
 pub fn builtin() -> Vec<Arc<dyn Tool>> {
-    vec![
-        Arc::new(read::Read),
-        Arc::new(glob::Glob::default()),
-        Arc::new(grep::Grep::default()),
-        Arc::new(write::Write),
-        Arc::new(bg::Bg::default()),
-    ]
+    vec![Arc::new(read::Read), Arc::new(glob::Glob), Arc::new(grep::Grep), Arc::new(write::Write), Arc::new(bg::Bg)]
 }
