@@ -16,7 +16,7 @@ use crate::store::artifacts::{NewArtifact, record};
 use crate::store::calls::{CallKey, Settlement, Turn, settle, stamp};
 use crate::store::{Durability, StoreError, Tx, leases};
 use crate::text::result_text::error_text;
-use crate::tools::contract::{Body, CallContext, Output, StoreBody, ToolOutput};
+use crate::tools::contract::{Body, CallContext, OnSettle, Output, StoreBody, ToolOutput};
 use crate::types::{Effect, Error, ErrorKind, MessageId, Part, Replay, ToolError};
 
 /// A call on its way to its settlement.
@@ -27,7 +27,23 @@ struct Settling {
     replay: Replay,
     effect: Effect,
     settlement: Settlement,
+    together: Together,
+}
+
+/// What is committed with a settlement.
+#[derive(Default)]
+struct Together {
     artifacts: Vec<NewArtifact>,
+    change: Option<OnSettle>,
+}
+
+impl Together {
+    fn apply(self, tx: &mut Tx<'_>, key: &CallKey, settlement: &mut Settlement) -> Result<(), StoreError> {
+        for artifact in &self.artifacts {
+            record(tx, &key.session_id, artifact)?;
+        }
+        self.change.map_or(Ok(()), |change| change.apply(tx, &mut settlement.metadata))
+    }
 }
 
 impl Dispatcher {
@@ -184,11 +200,9 @@ impl Dispatcher {
                 Err(error) => return Err(Given::Up(error)),
             };
             add_effective(&mut output, effective);
-            let (mut settlement, saved) = present(output, &context, &artifacts, &name, replay);
+            let (mut settlement, together) = present(output, &context, &artifacts, &name, replay);
             settlement.time_started = Some(started);
-            for artifact in &saved {
-                record(tx, &key.session_id, artifact)?;
-            }
+            together.apply(tx, &key, &mut settlement)?;
             Ok(settle(tx, &key, &settlement)?)
         };
         match self.services.store.write(Durability::Full, write).await {
@@ -212,7 +226,7 @@ impl Dispatcher {
             replay: call.declarations.replay,
             effect: call.declarations.effect,
             settlement: failure(&call.name, error, call.declarations.replay),
-            artifacts: Vec::new(),
+            together: Together::default(),
         };
         let parts = self.settle(session, vec![settling]).await?;
         parts.into_iter().next().ok_or_else(|| Error::new("internal.panic", "A settled call has no record."))
@@ -233,10 +247,8 @@ impl Dispatcher {
         let write = move |tx: &mut Tx<'_>| -> Result<Vec<Part>, StoreError> {
             leases::fence(tx, &id, &owner)?;
             let mut parts = Vec::with_capacity(settling.len());
-            for call in &settling {
-                for artifact in &call.artifacts {
-                    record(tx, &call.key.session_id, artifact)?;
-                }
+            for mut call in settling {
+                call.together.apply(tx, &call.key, &mut call.settlement)?;
                 parts.push(settle(tx, &call.key, &call.settlement)?);
             }
             Ok(parts)
@@ -276,20 +288,20 @@ struct RunServices {
 async fn run_call(run: RunServices, _session: &Arc<DispatchSession>, prepared: PreparedCall) -> Settling {
     let PreparedCall { call, key, next } = prepared;
     let (replay, effect) = (call.declarations.replay, call.declarations.effect);
-    let (settlement, artifacts) = match next {
-        Next::Settle(error) => (failure(&call.name, error, replay), Vec::new()),
+    let (settlement, together) = match next {
+        Next::Settle(error) => (failure(&call.name, error, replay), Together::default()),
         Next::Run(ready) => run_ready(&run, &call, *ready).await,
     };
-    Settling { key, name: call.name, digest: call.digest, replay, effect, settlement, artifacts }
+    Settling { key, name: call.name, digest: call.digest, replay, effect, settlement, together }
 }
 
-async fn run_ready(run: &RunServices, call: &ReadCall, ready: Ready) -> (Settlement, Vec<NewArtifact>) {
+async fn run_ready(run: &RunServices, call: &ReadCall, ready: Ready) -> (Settlement, Together) {
     let Ready { known, checked, context, body } = ready;
     let replay = call.declarations.replay;
     let Body::Run(body) = body else {
         // Store bodies are exclusive tools and were settled in their own transaction.
         let error = ToolError::failed("panic", format!("`{}` cannot run beside other calls.", call.name));
-        return (failure(&call.name, error, replay), Vec::new());
+        return (failure(&call.name, error, replay), Together::default());
     };
     let grace = known.tool.interrupt_grace();
     let Ended { result, started } = execute::run(body, &context, &call.name, call.declarations.effect, grace).await;
@@ -298,7 +310,7 @@ async fn run_ready(run: &RunServices, call: &ReadCall, ready: Ready) -> (Settlem
             add_effective(&mut output, checked.effective);
             present_off_thread(output, &context, &call.name, replay).await
         }
-        Err(error) => (failure(&call.name, error, replay), Vec::new()),
+        Err(error) => (failure(&call.name, error, replay), Together::default()),
     };
     settlement.time_started = Some(started);
     after_hooks(run, call, &context, &mut settlement).await;
@@ -338,7 +350,7 @@ async fn present_off_thread(
     context: &CallContext,
     name: &str,
     replay: Replay,
-) -> (Settlement, Vec<NewArtifact>) {
+) -> (Settlement, Together) {
     let artifacts = artifacts(context);
     let small = match &output.output {
         Output::Text(text) | Output::Window(text) => text.len() <= INLINE,
@@ -353,7 +365,7 @@ async fn present_off_thread(
         Ok(presented) => presented,
         Err(_) => {
             let error = ToolError::failed("panic", "A defect of the library lost the output of this call.");
-            (failure(name, error, replay), Vec::new())
+            (failure(name, error, replay), Together::default())
         }
     }
 }
@@ -365,7 +377,7 @@ fn present(
     artifacts: &Artifacts,
     name: &str,
     replay: Replay,
-) -> (Settlement, Vec<NewArtifact>) {
+) -> (Settlement, Together) {
     let presenter = Presenter {
         limits: context.session.config.tool_output,
         artifacts,
@@ -388,7 +400,7 @@ fn present(
         error: output.error,
         time_started: None,
     };
-    (settlement, saved)
+    (settlement, Together { artifacts: saved, change: output.on_settle })
 }
 
 fn failure(name: &str, error: ToolError, replay: Replay) -> Settlement {

@@ -27,8 +27,8 @@ pub async fn forget(store: &Store, path: &Path) -> Result<(), StoreError> {
     store.write(Durability::Ordered, move |tx| read_receipts::forget(tx, &path)).await
 }
 
-/// Two names that differ only in bytes that are not UTF-8 share a receipt; its digest tells their contents apart.
-fn key(path: &Path) -> String {
+/// The path a receipt is kept under. Two names that differ only in bytes that are not UTF-8 share a receipt; its digest tells their contents apart.
+pub fn key(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 

@@ -10,7 +10,7 @@ use super::notice::{self, Withheld};
 use super::source::Source;
 use crate::config::ToolOutputConfig;
 use crate::store::artifacts::NewArtifact;
-use crate::tools::contract::{Captured, Output};
+use crate::types::{Captured, Output};
 use crate::types::{JsonMap, SessionId};
 
 /// More than this is never inlined: the host's memory and the store have to hold it.

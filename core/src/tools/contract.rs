@@ -9,11 +9,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::host::{BoxFuture, Host};
+use crate::store::StoreError;
 use crate::text::rules::{Layers, Place};
 use crate::types::{
     Ask, Attachment, CallId, Clock, Continuation, CycleId, Declarations, Effect, IdSource, JsonMap, MessageId,
     SessionId, ToolError, TurnId,
 };
+pub use crate::types::{Captured, Output};
 
 /// A tool: its declarations and its thin body.
 pub trait Tool: Send + Sync {
@@ -218,31 +220,33 @@ pub struct ToolOutput {
     pub continuation: Continuation,
     /// How the call ended when it did not end well.
     pub error: Option<ToolError>,
+    /// What has to become true together with the settlement.
+    pub on_settle: Option<OnSettle>,
 }
 
-/// Output text, or where it was captured.
-#[derive(Debug)]
-pub enum Output {
-    /// Text in memory.
-    Text(String),
-    /// A bounded window that passes no output limit.
-    Window(String),
-    /// Raw bytes a command wrote, in a file that may become the artifact.
-    Captured(Captured),
+/// A change that is committed with the settlement of its call, and the facts it adds.
+pub struct OnSettle(Box<dyn FnOnce(&mut crate::store::Tx<'_>, &mut JsonMap) -> Result<(), StoreError> + Send>);
+
+impl OnSettle {
+    /// A change for the settling transaction.
+    pub fn new(
+        change: impl FnOnce(&mut crate::store::Tx<'_>, &mut JsonMap) -> Result<(), StoreError> + Send + 'static,
+    ) -> Self {
+        Self(Box::new(change))
+    }
+
+    /// Makes it.
+    ///
+    /// # Errors
+    /// The store's own failure; the settlement is given up with it.
+    pub fn apply(self, tx: &mut crate::store::Tx<'_>, metadata: &mut JsonMap) -> Result<(), StoreError> {
+        (self.0)(tx, metadata)
+    }
 }
 
-/// Bytes of a command in its capture file.
-#[derive(Debug)]
-pub struct Captured {
-    /// The file; already in the artifact folder under its final name. `None` = the command wrote nothing.
-    pub file: Option<PathBuf>,
-    /// Raw size.
-    pub bytes: u64,
-}
-
-impl Default for Output {
-    fn default() -> Self {
-        Self::Text(String::new())
+impl std::fmt::Debug for OnSettle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OnSettle")
     }
 }
 

@@ -5,11 +5,12 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::contract::SessionContext;
+use super::contract::{OnSettle, SessionContext};
 use crate::files::authorized::Resolved;
 use crate::files::path::{Roots, everything_in};
-use crate::files::protected;
-use crate::types::{Access, Ask, Denial, DenialOrigin, JsonMap, ToolError};
+use crate::files::{protected, receipts};
+use crate::store::read_receipts;
+use crate::types::{Access, Ask, Denial, DenialOrigin, JsonMap, SessionId, ToolError};
 
 /// Typed arguments. The schema was checked before.
 pub(super) fn arguments<T: DeserializeOwned>(arguments: JsonMap) -> Result<T, ToolError> {
@@ -122,5 +123,16 @@ pub(super) async fn blocking<T: Send + 'static>(
             "io",
             format!("The work on the file did not end: {error}. Look at the file before you go on."),
         ))
+    })
+}
+
+/// A read receipt that is recorded in the transaction that settles the read: what the session knows and what the result
+/// says are one fact.
+pub(super) fn record_on_settle(session: &SessionId, path: &Path, sha256: String) -> OnSettle {
+    let (session, path) = (session.clone(), receipts::key(path));
+    OnSettle::new(move |tx, metadata| {
+        let receipt = read_receipts::record(tx, &session, &path, &sha256)?;
+        metadata.insert("readReceipt".to_owned(), serde_json::to_value(receipt)?);
+        Ok(())
     })
 }

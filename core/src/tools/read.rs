@@ -11,7 +11,6 @@ use super::file_call;
 use crate::files::authorized::{Authorized, Kind, authorize, not_found};
 use crate::files::listing;
 use crate::files::reading::{self, Reading};
-use crate::files::receipts::{self, Receipt};
 use crate::files::snapshot::INLINE_LIMIT;
 use crate::files::window::{Bounds, WINDOW_LINES, Window, entries, numbered};
 use crate::host::BoxFuture;
@@ -111,22 +110,20 @@ async fn read(call: CallContext, target: Authorized, (offset, limit): (u64, u64)
         Reading::Text { sha256, .. } => sha256.clone(),
         Reading::Attachment { sha256, .. } => Some(sha256.clone()),
     };
-    let receipt = match sha256 {
-        Some(sha256) => Some(receipts::record(&call.services.store, &call.session.id, &resolved.path, sha256).await?),
-        None => None,
-    };
     let path = resolved.path.to_string_lossy();
-    Ok(match reading {
-        Reading::Text { window, .. } => text(&resolved.relative, &path, &head, &window, receipt),
-        Reading::Attachment { mime, bytes, .. } => attachment(&resolved.relative, mime, &bytes, receipt),
-    })
+    let output = match reading {
+        Reading::Text { window, .. } => text(&resolved.relative, &path, &head, &window),
+        Reading::Attachment { mime, bytes, .. } => attachment(&resolved.relative, mime, &bytes),
+    };
+    let on_settle = sha256.map(|sha256| file_call::record_on_settle(&call.session.id, &resolved.path, sha256));
+    Ok(ToolOutput { on_settle, ..output.with("readReceipt", Value::Null) })
 }
 
 fn head(relative: &str, kind: &str) -> String {
     format!("<path>{relative}</path>\n<type>{kind}</type>\n<content>\n")
 }
 
-fn text(relative: &str, path: &str, head: &str, window: &Window, receipt: Option<Receipt>) -> ToolOutput {
+fn text(relative: &str, path: &str, head: &str, window: &Window) -> ToolOutput {
     let mut text = head.to_owned();
     for (number, line) in (window.first..).zip(&window.rows) {
         text.push_str(&numbered(number, line));
@@ -145,10 +142,10 @@ fn text(relative: &str, path: &str, head: &str, window: &Window, receipt: Option
         "type": "file", "path": path, "text": window.rows.join("\n"), "lineStart": window.first,
         "lineEnd": window.last(), "totalLines": window.total, "truncated": window.truncated(),
     });
-    shown(relative, text, window, display).with("readReceipt", json!(receipt))
+    shown(relative, text, window, display)
 }
 
-fn attachment(relative: &str, mime: &str, bytes: &[u8], receipt: Option<Receipt>) -> ToolOutput {
+fn attachment(relative: &str, mime: &str, bytes: &[u8]) -> ToolOutput {
     let name = relative.rsplit('/').next().unwrap_or(relative).to_owned();
     let data = base64::engine::general_purpose::STANDARD.encode(bytes);
     let text = format!("{relative} is attached ({mime}, {} bytes).", bytes.len());
@@ -160,7 +157,7 @@ fn attachment(relative: &str, mime: &str, bytes: &[u8], receipt: Option<Receipt>
         attachments: vec![file],
         ..ToolOutput::default()
     };
-    output.with("preview", text).with("truncated", false).with("readReceipt", json!(receipt))
+    output.with("preview", text).with("truncated", false)
 }
 
 fn list(target: &Authorized, (offset, limit): (u64, u64)) -> Result<ToolOutput, ToolError> {

@@ -8,6 +8,7 @@ mod declarations;
 mod error;
 mod event;
 mod ids;
+mod output;
 mod permission;
 mod permission_request;
 mod tool_error;
@@ -21,6 +22,7 @@ pub use ids::{
     ArtifactId, CallId, CycleId, EventId, ExecutionId, InputId, MessageId, PermissionId, QuestionId, ReceiptId,
     SessionId, TurnId,
 };
+pub use output::{Captured, Output};
 pub use permission::{Access, Ask, Denial, DenialOrigin, PermissionMode};
 pub use permission_request::{PermissionRequest, Reply, RequestKind, RequestState, SettleOrigin};
 pub use tool_error::{BlockKind, ErrorKind, Outcome, ToolError};

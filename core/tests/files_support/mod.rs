@@ -125,7 +125,22 @@ impl Bench {
     }
 
     pub(crate) async fn read_with(&self, arguments: Value) -> Outcome {
-        run(self.prepare(&Read, arguments).await?).await
+        let output = run(self.prepare(&Read, arguments).await?).await?;
+        self.settle(output).await
+    }
+
+    /// Makes what has to become true with the settlement.
+    async fn settle(&self, mut output: ToolOutput) -> Outcome {
+        if let Some(change) = output.on_settle.take() {
+            let mut metadata = std::mem::take(&mut output.metadata);
+            let store = &self.services.store;
+            let settled = store.write::<_, StoreError>(Durability::Ordered, move |tx| {
+                change.apply(tx, &mut metadata)?;
+                Ok(metadata)
+            });
+            output.metadata = settled.await?;
+        }
+        Ok(output)
     }
 
     pub(crate) async fn prepare_write(&self, path: &str, content: &str) -> Result<Prepared, ToolError> {
