@@ -259,7 +259,7 @@ async fn a_workspace_given_through_a_link_has_one_receipt_per_file() {
         let prepared = bench.prepare(&Read, json!({"filePath": spelling})).await.unwrap();
         assert_eq!(prepared.asks.len(), 1, "{spelling} is inside");
         assert_eq!(prepared.asks[0].patterns, ["a"]);
-        let output = run(prepared).await.unwrap();
+        let output = bench.settled(prepared).await.unwrap();
         assert_eq!(output.metadata["readReceipt"]["path"], json!(real));
         assert_eq!(output.metadata["readReceipt"]["generation"], json!(generation + 1));
     }
@@ -341,7 +341,7 @@ async fn a_file_saved_anew_while_it_waits_is_read_as_it_is() {
     let prepared = bench.prepare(&Read, json!({"filePath": "f"})).await.unwrap();
     bench.put("new", "new text");
     std::fs::rename(bench.path("new"), bench.path("f")).unwrap();
-    let output = run(prepared).await.unwrap();
+    let output = bench.settled(prepared).await.unwrap();
     assert!(text(&output).contains("new text"));
     assert_eq!(output.metadata["readReceipt"]["sha256"], sha("new text"));
 }

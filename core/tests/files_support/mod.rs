@@ -125,8 +125,11 @@ impl Bench {
     }
 
     pub(crate) async fn read_with(&self, arguments: Value) -> Outcome {
-        let output = run(self.prepare(&Read, arguments).await?).await?;
-        self.settle(output).await
+        self.settled(self.prepare(&Read, arguments).await?).await
+    }
+
+    pub(crate) async fn settled(&self, prepared: Prepared) -> Outcome {
+        self.settle(run(prepared).await?).await
     }
 
     /// Makes what has to become true with the settlement.
