@@ -8,6 +8,8 @@
 
 pub mod types;
 
+mod api;
+
 pub mod agents;
 pub mod config;
 pub mod dispatch;
@@ -25,3 +27,8 @@ pub mod store;
 pub mod text;
 pub mod tools;
 pub mod wire;
+
+pub use api::{
+    Approval, Builder, Call, CommandEnvironment, EnvironmentChange, EventStream, EventsOf, HostAnswer, HostCall,
+    HostFailure, Outcome, Receipt, Runtime, Session, SessionBuilder,
+};

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::Runtime;
+use super::Kernel;
 use crate::types::Result;
 
-impl Runtime {
+impl Kernel {
     /// `runtime.diagnostics`
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The public Rust API: opens the store, wires the rooms, owns the threads.
+//! The kernel under every face: opens the store, wires the rooms, keeps what is open.
 
 mod diagnostics;
 pub mod hub;
@@ -18,9 +18,9 @@ use crate::types::{Error, Result, SessionId};
 pub use open::Options;
 pub use waiting::{Waiting, WaitingKind};
 
-/// An open runtime. Clones share it.
+/// An open runtime without threads of its own. Clones share it.
 #[derive(Clone)]
-pub struct Runtime {
+pub struct Kernel {
     inner: Arc<Inner>,
 }
 
@@ -34,7 +34,7 @@ struct Inner {
     closed: AtomicBool,
 }
 
-impl Runtime {
+impl Kernel {
     /// The dispatcher.
     pub fn dispatcher(&self) -> &Dispatcher {
         &self.inner.dispatcher

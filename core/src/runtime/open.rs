@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 
 use super::hub::Hub;
-use super::{Inner, Runtime};
+use super::{Inner, Kernel};
 use crate::config::{self, Sources};
 use crate::dispatch::registry::Registry;
 use crate::dispatch::{Dispatcher, Hooks};
@@ -42,7 +42,7 @@ pub struct Options {
     pub ids: Arc<dyn IdSource>,
 }
 
-impl Runtime {
+impl Kernel {
     /// Opens a runtime. Has to be called inside the tokio runtime that will drive it.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Runtime;
+use super::Kernel;
 use crate::types::{Millis, Result, SessionId};
 
 /// What kind of answer is wanted.
@@ -34,7 +34,7 @@ pub struct Waiting {
     pub since: Millis,
 }
 
-impl Runtime {
+impl Kernel {
     /// Everything that waits for a person, oldest first.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use super::setup::{assemble, load_config, resolve_directory};
 use crate::agents;
 use crate::dispatch::DispatchSession;
 use crate::dispatch::surface::Profile;
-use crate::runtime::Runtime;
+use crate::runtime::Kernel;
 use crate::store::calls::{end_turn, recent_failures, recover};
 use crate::store::sessions::{self, SessionRecord, SessionSetup, SessionState};
 use crate::store::{Durability, StoreError, leases, permissions};
@@ -18,7 +18,7 @@ use crate::types::{Error, Result, SessionId};
 /// Failures older than this have no backoff left.
 const FAILURES_MS: i64 = 60_000;
 
-impl Runtime {
+impl Kernel {
     /// Creates a session and takes its lease.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl Runtime {
     /// Closes a session and puts it away.
     ///
     /// # Errors
-    /// As [`Runtime::session_close`].
+    /// As [`Kernel::session_close`].
     pub async fn session_archive(&self, id: &SessionId) -> Result<SessionRecord> {
         self.end(id, SessionState::Archived).await
     }

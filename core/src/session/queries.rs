@@ -3,7 +3,7 @@
 use super::params::ReconcileParams;
 use super::tool_list::{ToolFormat, tools};
 use crate::dispatch::{CallInput, DispatchResult};
-use crate::runtime::Runtime;
+use crate::runtime::Kernel;
 use crate::store::calls::{self, Message};
 use crate::store::sessions::{self, SessionRecord};
 use crate::store::{Durability, StoreError};
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 /// Messages a page holds at most.
 const PAGE: i64 = 500;
 
-impl Runtime {
+impl Kernel {
     /// The record of a session.
     ///
     /// # Errors

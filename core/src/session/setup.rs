@@ -9,7 +9,7 @@ use crate::agents::{self, Agent};
 use crate::config::{self, Loaded, SandboxMode};
 use crate::dispatch::DispatchSession;
 use crate::dispatch::surface::Profile;
-use crate::runtime::Runtime;
+use crate::runtime::Kernel;
 use crate::store::sessions::{SessionMode, SessionSetup};
 use crate::text::rules::{Layers, Place, parse_rules};
 use crate::tools::contract::SessionContext;
@@ -52,13 +52,13 @@ fn find_worktree(directory: &Path) -> PathBuf {
         .to_owned()
 }
 
-pub(super) fn load_config(runtime: &Runtime, worktree: &Path, own: Option<&Value>) -> Result<Loaded> {
+pub(super) fn load_config(runtime: &Kernel, worktree: &Path, own: Option<&Value>) -> Result<Loaded> {
     let project = runtime.reads_project().then(|| config::project_file(worktree));
     runtime.loaded().for_session(project.as_deref(), own)
 }
 
 /// Makes a session ready to be driven.
-pub(super) fn assemble(runtime: &Runtime, setup: &SessionSetup, spelling: Option<PathBuf>) -> Result<DispatchSession> {
+pub(super) fn assemble(runtime: &Kernel, setup: &SessionSetup, spelling: Option<PathBuf>) -> Result<DispatchSession> {
     let record = &setup.record;
     let workspace = PathBuf::from(&record.directory);
     let worktree = PathBuf::from(&record.worktree);

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::runtime::Runtime;
+use crate::runtime::Kernel;
 use crate::types::{Error, Result};
 use ops::Ops;
 use queue::{Item, Queue};
@@ -35,7 +35,7 @@ pub struct Wire {
 }
 
 struct Inner {
-    runtime: Runtime,
+    runtime: Kernel,
     queue: Arc<Queue>,
     requests: Arc<Requests>,
     ops: Ops,
@@ -191,7 +191,7 @@ impl Wire {
     ///
     /// # Errors
     /// `closed.forked`.
-    pub fn runtime(&self) -> Result<&Runtime> {
+    pub fn runtime(&self) -> Result<&Kernel> {
         Ok(&self.inner()?.runtime)
     }
 }

@@ -10,7 +10,7 @@ use super::queue::Queue;
 use super::requests::Requests;
 use super::{Inner, Threads, Wire, parse};
 use crate::host::Host;
-use crate::runtime::{Options, Runtime};
+use crate::runtime::{Kernel, Options};
 use crate::store::Location;
 use crate::types::{Error, RandomIds, Result, SystemClock};
 
@@ -29,7 +29,7 @@ pub(super) fn open(options: &str) -> Result<Arc<Wire>> {
     let requests = Arc::new(Requests::new(Arc::clone(&queue), options.ports.iter().copied().collect()));
     let host: Arc<dyn Host> = Arc::<Requests>::clone(&requests);
     let runtime = threads.block_on(async {
-        Runtime::open(Options {
+        Kernel::open(Options {
             database: options.database.as_deref().map(location),
             host,
             config: options.config,
