@@ -1,5 +1,5 @@
 //! What a line counts as, one permission pattern per command.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use zuno::text::shell_reading::{Constituent, ConstituentKind, Dialect, always_offers, read};
 
@@ -148,7 +148,7 @@ fn equivalent_forms_keep_the_denied_spelling() {
         "env -iS 'X=1 git push' now",
         "env --split-string='git push'",
         "find . -exec git push {} \\;",
-        "find . -name x -execdir git push +",
+        "find . -name x -execdir git push {} +",
         "find . -ok git push ';'",
         "coproc git push",
         "! git push",
@@ -199,7 +199,14 @@ fn equivalent_forms_keep_the_denied_spelling() {
 // case: 65
 #[test]
 fn a_text_that_is_judged_as_a_whole_still_shows_what_was_found_in_it() {
-    for line in ["git push; a <> b", "sudo git push; ((x) )", "bash -c 'git push'; a <> b", "echo \\ #\ngit push"] {
+    for line in [
+        "git push; a <> b",
+        "sudo git push; ((x) )",
+        "bash -c 'git push'; a <> b",
+        "echo \\ #\ngit push",
+        "echo \\ #; git push",
+        "echo \\ #; sudo 'git' push",
+    ] {
         assert!(read(line, Dialect::Bash).is_unreadable(), "{line}");
         assert!(denied_by(line, "git push"), "{line}");
         assert_eq!(texts_of(line), [line]);
@@ -257,6 +264,11 @@ fn quoted_text_and_here_documents_are_no_commands() {
         ("echo a # ; git push", &["echo a"]),
         ("# git push", &[]),
         ("echo a#b", &["echo a#b"]),
+        ("echo a\r#b; touch x", &["echo a\r#b", "touch x"]),
+        ("git\u{a0}push", &["git\u{a0}push"]),
+        ("echo \u{b}#b; touch x", &["echo \u{b}#b", "touch x"]),
+        ("é=1 git push", &["é=1 git push"]),
+        ("cat <<É\ngit push\nÉ", &["cat <<É"]),
         ("cat <<E\ngit push\nE", &["cat <<E"]),
         ("cat <<E >f\ngit push\nE", &["cat <<E >f", "> f"]),
         ("cat <<-E\n\tgit push\n\tE", &["cat <<-E"]),
@@ -294,7 +306,6 @@ fn text_that_could_hide_a_command_is_unreadable() {
     for line in [
         "echo \\ #; touch x",
         "echo a\\\n#; touch x",
-        "echo a\r#; touch x",
         "echo $'a\\\\'; touch x #'",
         "echo ${ touch\n}",
         "echo ${| touch\n}",
@@ -307,10 +318,10 @@ fn text_that_could_hide_a_command_is_unreadable() {
         "echo (touch x)",
         "cat <<E\nbody",
         "if a; then b",
+        "cat <<É\nÈ\n`x`\nÉ",
         "echo 'a",
         "echo $(a",
         "a\0b",
-        "a\u{a0}b\u{b}c",
     ] {
         assert!(read(line, Dialect::Bash).is_unreadable(), "{line:?}");
         assert_eq!(texts_of(line), [line.trim()]);
@@ -393,7 +404,9 @@ fn inline_scripts_are_followed_four_deep() {
         line = format!("bash -c {}", quoted(&line));
         let reading = read(&line, Dialect::Bash);
         assert_eq!(reading.is_too_deep(), depth > 4, "{depth}");
-        assert_eq!(reading.constituents().iter().any(|part| part.text == "git push"), depth <= 4, "{depth}");
+        let read =
+            reading.constituents().iter().any(|part| part.kind == ConstituentKind::Command && part.text == "git push");
+        assert_eq!(read, depth <= 4, "{depth}");
     }
 }
 

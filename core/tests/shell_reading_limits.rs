@@ -1,5 +1,5 @@
 //! No text overflows a stack, panics, or slips past the limits.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use proptest::prelude::*;
 use zuno::text::shell_reading::{ConstituentKind, Dialect, Reading, read};
@@ -62,6 +62,26 @@ fn deep_nesting_does_not_overflow() {
         let judged = reading.is_unreadable() || reading.is_too_large() || reading.is_too_deep();
         assert!(judged || found.len() < 10, "{open}: {}", found.len());
     }
+}
+
+/// The scanner of the grammar would end the process at the first of these.
+#[test]
+fn the_grammar_does_not_crash() {
+    let nested = "cat <<E $(".repeat(400) + &")".repeat(400);
+    let long = format!("cat <<{0}\nx\n{0}\n", "a".repeat(3_000));
+    let many = "cat <<E\n".repeat(400);
+    for text in ["{\u{7029e}", "{\u{10ffff}..3}", &nested, &long, &many, "<<\0", "\0", "<<"] {
+        ask_everything(&on_a_small_stack(text.to_owned()));
+    }
+}
+
+/// Behind a syntax error the parser's effort has no bound of its own.
+#[test]
+fn a_text_the_parser_gives_up_on_is_judged_as_a_whole() {
+    let reading = on_a_small_stack("a=(".repeat(43_000) + "\ngit push");
+    assert!(reading.is_unreadable());
+    let [only] = &reading.constituents()[..] else { panic!("one") };
+    assert!(only.deny_spellings.contains(&"git push".to_owned()));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The paths a line names, and the directories they are seen from.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use zuno::text::shell_reading::{Base, Dialect, Location, PathRole, read};
 

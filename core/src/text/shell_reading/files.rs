@@ -88,7 +88,7 @@ pub(super) fn arguments(command: &str, words: &[Word]) -> Vec<Argument> {
     let Some(mut usage) = usage(command) else { return Vec::new() };
     match command {
         "sed" => {
-            usage.writes = words.iter().any(|word| is_in_place(word));
+            usage.writes = words.iter().any(is_in_place);
             usage.leading = !words.iter().any(|word| {
                 let value = word.spelled.as_str();
                 let short = value.starts_with('-') && !value.starts_with("--") && value.contains(['e', 'f']);

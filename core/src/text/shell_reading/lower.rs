@@ -13,6 +13,9 @@ use super::model::{
 use super::syntax::{Kind, Syntax};
 use super::{trust, word};
 
+/// Statements inside of each other; a construct takes two or three levels.
+pub(super) const MAX_DEPTH: usize = 120;
+
 /// Lowers a tree. `time` holds the reserved words that were blanked in the source; `text` is the source with them.
 pub(super) fn lower(syntax: &Syntax, text: String, time: Vec<Range<usize>>, readable: bool) -> Model {
     let count = syntax.nodes.len();
@@ -237,10 +240,9 @@ impl Lowering<'_> {
 
     fn finish(&mut self, span: Range<usize>, parts: Parts) -> NodeId {
         let words = self.words(&parts.words);
-        let time = self
-            .time
-            .iter()
-            .find(|time| time.end <= span.start && self.syntax.slice(time.end..span.start).trim().is_empty());
+        let before = self.time.partition_point(|time| time.end <= span.start);
+        let time = before.checked_sub(1).and_then(|last| self.time.get(last));
+        let time = time.filter(|time| self.syntax.slice(time.end..span.start).trim().is_empty());
         let command = Command {
             time: time.map(|time| time.start),
             span,
@@ -277,7 +279,10 @@ impl Lowering<'_> {
     fn word(&self, span: Range<usize>, members: &[usize]) -> Word {
         let outer = members.iter().flat_map(|node| self.syntax.outermost(*node, Kind::is_expansion));
         let expansions: Vec<_> = outer.map(|node| self.syntax.span(node)).collect();
-        word::word(&self.syntax.source, span, &expansions, self.substitutions(members))
+        let substitutions = self.substitutions(members);
+        // Each level would copy all the levels below it; a text this deep is judged as a whole.
+        let span = if self.depth_of(&substitutions) > MAX_DEPTH { span.start..span.start } else { span };
+        word::word(&self.syntax.source, span, &expansions, substitutions)
     }
 
     // --- Redirects ---
@@ -396,7 +401,7 @@ impl Lowering<'_> {
     fn here_document_body(&self, body: usize) -> Vec<Substitution> {
         let known = trust::here_document_expansions(self.syntax, body);
         let outer = self.syntax.outermost(body, Kind::is_expansion);
-        let listed = outer.into_iter().filter(|node| known.contains(&self.syntax.span(*node)));
+        let listed = outer.into_iter().filter(|node| self.syntax.text(*node).starts_with('$'));
         let mut found = self.substitutions(&listed.collect::<Vec<_>>());
         let text = self.syntax.text(body);
         let hidden = trust::scan_here_document(text, self.syntax.span(body).start, &known);

@@ -13,6 +13,7 @@ mod model;
 mod offer;
 mod parse;
 mod paths;
+mod recover;
 mod spelling;
 mod syntax;
 mod trust;

@@ -1,6 +1,7 @@
 //! From a text to its model.
 
 use std::ops::Range;
+use std::time::Instant;
 
 use super::Dialect;
 use super::lower;
@@ -12,10 +13,10 @@ use super::trust;
 const TIME_ROUNDS: usize = 4;
 
 /// Reads a text. `None` when the parser gave up on it.
-pub(super) fn parse(text: &str, dialect: Dialect) -> Option<Model> {
+pub(super) fn parse(text: &str, dialect: Dialect, deadline: Instant) -> Option<Model> {
     let mut blanked = text.to_owned();
     let mut time = Vec::new();
-    let mut syntax = Syntax::parse(blanked.clone())?;
+    let mut syntax = Syntax::parse(blanked.clone(), deadline)?;
     for _ in 0..TIME_ROUNDS {
         let found = reserved_time(&syntax);
         if found.is_empty() {
@@ -26,9 +27,10 @@ pub(super) fn parse(text: &str, dialect: Dialect) -> Option<Model> {
             blanked.replace_range(span.clone(), &" ".repeat(span.len()));
         }
         time.extend(found);
-        syntax = Syntax::parse(blanked.clone())?;
+        syntax = Syntax::parse(blanked.clone(), deadline)?;
     }
     let readable = dialect.has_grammar() && trust::shows_everything(&syntax, dialect != Dialect::Sh);
+    time.sort_by_key(|span| span.start);
     Some(lower::lower(&syntax, text.to_owned(), time, readable))
 }
 

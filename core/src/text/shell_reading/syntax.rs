@@ -4,6 +4,7 @@
 //! that deep, and a recursive walk of it would overflow the stack of the host.
 
 use std::ops::{ControlFlow, Range};
+use std::time::Instant;
 
 use tree_sitter::{ParseOptions, Parser};
 
@@ -149,26 +150,20 @@ pub(super) struct Syntax {
     pub(super) has_error: bool,
 }
 
-/// Calls of the progress hook that a parse may use, in addition to one per byte. Ordinary text needs far less than one
-/// per ten bytes; the limit is for text that makes the parser follow many readings at once.
-const PARSE_BUDGET: usize = 20_000;
-
 impl Syntax {
-    /// Parses a text. `None` when the parser gave up.
-    pub(super) fn parse(source: String) -> Option<Self> {
+    /// Parses a text. `None` when that is not done at `deadline`: behind a syntax error the parser's effort grows with
+    /// the square of the text.
+    pub(super) fn parse(source: String, deadline: Instant) -> Option<Self> {
         let mut parser = Parser::new();
         parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-        let mut budget = PARSE_BUDGET.saturating_add(source.len());
-        let mut spend = |_: &tree_sitter::ParseState| match budget.checked_sub(1) {
-            Some(left) => {
-                budget = left;
-                ControlFlow::Continue(())
-            }
-            None => ControlFlow::Break(()),
+        let mut watch = |_: &tree_sitter::ParseState| match Instant::now() < deadline {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
         };
-        let bytes = source.as_bytes();
+        let stand_in = stand_in(&source);
+        let bytes = stand_in.as_bytes();
         let mut read = |offset: usize, _| bytes.get(offset..).unwrap_or_default();
-        let options = ParseOptions::new().progress_callback(&mut spend);
+        let options = ParseOptions::new().progress_callback(&mut watch);
         let tree = parser.parse_with_options(&mut read, None, Some(options))?;
         let (nodes, missing) = copy(&tree);
         let has_error = missing || tree.root_node().has_error();
@@ -234,6 +229,19 @@ impl Syntax {
         }
         found
     }
+}
+
+/// The text the grammar sees: what is no blank to a shell is no blank here either.
+///
+/// Every byte of a character beyond ASCII, and the control characters the grammar would skip, become a letter. To a
+/// shell they are letters of a word, while the grammar separates words at any Unicode space; and its scanner looks up
+/// characters in the C library's table for bytes, which ends the process for `{` in front of a large one.
+fn stand_in(source: &str) -> String {
+    let letter = |byte: u8| match byte {
+        b'\t' | b'\n' | b' '..=b'~' => char::from(byte),
+        _ => 'Z',
+    };
+    source.bytes().map(letter).collect()
 }
 
 fn copy(tree: &tree_sitter::Tree) -> (Vec<SyntaxNode>, bool) {

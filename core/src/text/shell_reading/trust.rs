@@ -25,6 +25,9 @@ pub(super) fn shows_everything(syntax: &Syntax, ansi_quotes: bool) -> bool {
 
 fn node_is_sound(syntax: &Syntax, index: usize, ansi_quotes: bool) -> bool {
     let text = syntax.text(index);
+    if text.len() != syntax.span(index).len() {
+        return false;
+    }
     match syntax.kind(index) {
         Kind::Comment => comment_is_one(syntax, index),
         Kind::AnsiCString => ansi_string_ends(text) && (ansi_quotes || !text.contains("\\'")),
@@ -69,7 +72,7 @@ fn gap_is_blank(syntax: &Syntax, index: usize, start: usize) -> bool {
 }
 
 fn is_blank(gap: &str) -> bool {
-    let rest = gap.replace("\\\n", "").replace("\r\n", "\n");
+    let rest = gap.replace("\\\n", "");
     rest.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n'))
 }
 

@@ -1,29 +1,35 @@
 //! Every command that a text would run, in order, with the directories it could run in.
 //!
-//! The walk recurses over the model, never over the syntax tree, and no deeper than [`MAX_LEVEL`].
+//! The walk recurses over the model, never over the syntax tree, and no deeper than [`MAX_DEPTH`].
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use super::Dialect;
 use super::directory::{Location, Places};
+use super::lower::MAX_DEPTH;
 use super::model::{
     AndOr, Command, Compound, CompoundKind, Model, Node, NodeId, Redirect, Section, Substitution, Word,
 };
 use super::parse;
+use super::recover::recovered;
 use super::word;
 use super::wrappers::{self, Inner, Look, Place, What};
 
-/// Nested constructs, each of which takes two or three levels; inline scripts count on.
-const MAX_LEVEL: usize = 120;
 /// Inline scripts inside of each other.
-const MAX_SCRIPTS: usize = 4;
+pub(super) const MAX_SCRIPTS: usize = 4;
 /// Wrappers inside of each other.
 const MAX_WRAPPERS: usize = 16;
 /// Words of a text, inline scripts included.
 const MAX_WORDS: usize = 4096;
+/// How long reading a text may take, inline scripts included. Ordinary text takes a thousandth of it.
+const TIME: Duration = Duration::from_millis(1500);
 /// Bytes of all command texts together: nesting repeats what stands inside.
-const MAX_BYTES: usize = 1 << 20;
+pub(super) const MAX_BYTES: usize = 1 << 20;
+
+/// What a word weighs beyond its text.
+const WORD_BYTES: usize = 64;
 
 /// What an [`Occurrence`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,35 +76,38 @@ pub(super) struct Found {
 
 /// Walks a text and everything in it.
 pub(super) fn walk(text: &str, dialect: Dialect) -> Found {
+    let deadline = Instant::now() + TIME;
     let mut walk = Walk {
         found: Found::default(),
+        deadline,
         dialect,
         level: 0,
         scripts: 0,
         words: 0,
         bytes: 0,
+        copied: 0,
         incomplete: false,
         movers: BTreeSet::new(),
     };
-    let Some(model) = parse::parse(text, dialect) else {
-        let opaque = opaque(text, None, false);
+    let Some(model) = parse::parse(text, dialect, deadline) else {
+        let opaque = opaque(text, recovered(text, None, deadline), false);
         return Found { occurrences: vec![opaque], unreadable: true, ..Found::default() };
     };
     walk.words = model.words;
     walk.found.unreadable = model.unreadable;
     walk.found.too_large = model.words > MAX_WORDS;
-    walk.found.too_deep = model.depth > MAX_LEVEL;
+    walk.found.too_deep = model.depth > MAX_DEPTH;
     walk.incomplete = walk.found.too_deep;
     if !walk.gave_up() {
         walk.node(&model, model.root, Places::start());
     }
     if walk.gave_up() {
-        walk.found.occurrences = vec![opaque(text, Some(&model), false)];
+        walk.found.occurrences = vec![opaque(text, recovered(text, Some(&model), deadline), false)];
     }
     walk.found
 }
 
-fn opaque(text: &str, model: Option<&Model>, from_wrapper: bool) -> Occurrence {
+fn opaque(text: &str, recovered: Vec<Vec<Word>>, from_wrapper: bool) -> Occurrence {
     Occurrence {
         role: Role::Opaque,
         text: text.trim().to_owned(),
@@ -109,55 +118,25 @@ fn opaque(text: &str, model: Option<&Model>, from_wrapper: bool) -> Occurrence {
         is_wrapper: false,
         computed: true,
         directories: Vec::new(),
-        recovered: model.map(recovered).unwrap_or_default(),
+        recovered,
     }
-}
-
-/// The words of every command of a text that is judged as a whole, and of what these run.
-fn recovered(model: &Model) -> Vec<Vec<Word>> {
-    let mut found = Vec::new();
-    let mut bytes = 0;
-    let programs = |model: &Model, depth: usize| -> Vec<(Vec<Word>, usize)> {
-        model.commands.iter().map(|command| (split(&command.words).1.to_vec(), depth)).collect()
-    };
-    let mut open = programs(model, 0);
-    while let Some((words, depth)) = open.pop() {
-        bytes += words.iter().map(|word| word.raw.len()).sum::<usize>();
-        if bytes > MAX_BYTES {
-            break;
-        }
-        for inner in wrappers::look(&words).inner {
-            match inner.what {
-                What::Words { start, end } => {
-                    let inner = words.get(start..end).unwrap_or_default();
-                    open.push((split(inner).1.to_vec(), depth));
-                }
-                What::Script { text, dialect } if depth < MAX_SCRIPTS => {
-                    bytes += text.len();
-                    open.extend(
-                        parse::parse(&text, dialect).map(|model| programs(&model, depth + 1)).unwrap_or_default(),
-                    );
-                }
-                What::Script { .. } => {}
-            }
-        }
-        found.push(words);
-    }
-    found
 }
 
 /// Leading assignments, and the program with its arguments.
-fn split(words: &[Word]) -> (&[Word], &[Word]) {
+pub(super) fn split(words: &[Word]) -> (&[Word], &[Word]) {
     words.split_at(words.iter().take_while(|word| word.is_assignment()).count())
 }
 
 struct Walk {
     found: Found,
+    deadline: Instant,
     dialect: Dialect,
     level: usize,
     scripts: usize,
     words: usize,
     bytes: usize,
+    /// Bytes of all copied words.
+    copied: usize,
     /// Something of the text was left out.
     incomplete: bool,
     /// Functions that change the directory of their caller.
@@ -183,7 +162,7 @@ impl Walk {
     // --- Statements ---
 
     fn node(&mut self, model: &Model, id: NodeId, places: Places) -> Places {
-        if self.level >= MAX_LEVEL {
+        if self.level >= MAX_DEPTH {
             (self.found.too_deep, self.incomplete) = (true, true);
             return Places::unknown();
         }
@@ -332,7 +311,7 @@ impl Walk {
     }
 
     fn blank(&self, role: Role, places: &Places, from_wrapper: bool) -> Occurrence {
-        Occurrence { role, directories: places.directories(), computed: false, ..opaque("", None, from_wrapper) }
+        Occurrence { role, directories: places.directories(), computed: false, ..opaque("", Vec::new(), from_wrapper) }
     }
 
     /// A simple command, on its own or inside of wrappers.
@@ -347,6 +326,13 @@ impl Walk {
         wrappers: usize,
         places: Places,
     ) -> Places {
+        self.copied += words.len() * WORD_BYTES;
+        if self.copied > MAX_BYTES * 8 {
+            self.found.too_large = true;
+        }
+        if self.found.too_large {
+            return places;
+        }
         let (assignments, command) = split(words);
         let name = command.first().and_then(Word::value).unwrap_or_default();
         let moves = matches!(name, "cd" | "pushd" | "popd");
@@ -419,12 +405,12 @@ impl Walk {
         }
         if self.scripts >= MAX_SCRIPTS {
             self.found.too_deep = true;
-            self.emit(opaque(text, None, true));
+            self.emit(opaque(text, recovered(text, None, self.deadline), true));
             return Places::unknown();
         }
-        let Some(model) = parse::parse(text, dialect) else {
+        let Some(model) = parse::parse(text, dialect, self.deadline) else {
             self.found.unreadable_script = true;
-            self.emit(opaque(text, None, true));
+            self.emit(opaque(text, recovered(text, None, self.deadline), true));
             return Places::unknown();
         };
         self.words += model.words;
@@ -432,10 +418,10 @@ impl Walk {
             self.found.too_large = true;
             return Places::unknown();
         }
-        if model.unreadable || model.depth + self.level > MAX_LEVEL {
+        if model.unreadable || model.depth + self.level > MAX_DEPTH {
             self.found.unreadable_script |= model.unreadable;
             self.found.too_deep |= !model.unreadable;
-            self.emit(opaque(text, Some(&model), true));
+            self.emit(opaque(text, recovered(text, Some(&model), self.deadline), true));
             return Places::unknown();
         }
         self.scripts += 1;

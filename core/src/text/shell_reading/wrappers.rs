@@ -411,19 +411,28 @@ fn powershell(words: &[Word]) -> Look {
 
 fn find(words: &[Word]) -> Look {
     let mut look = Look::default();
-    for (at, word) in words.iter().enumerate() {
+    let mut end = words.len();
+    for (at, word) in words.iter().enumerate().rev() {
         let place = match word.value() {
+            Some(";") => {
+                end = at;
+                continue;
+            }
+            Some("+")
+                if words.get(at.wrapping_sub(1)).and_then(Word::value).is_some_and(|word| word.ends_with("{}")) =>
+            {
+                end = at;
+                continue;
+            }
             Some("-exec" | "-ok") => Place::Same,
             Some("-execdir" | "-okdir") => Place::Unknown,
             _ => continue,
         };
-        let start = at + 1;
-        let ends = words.iter().skip(start).position(|word| matches!(word.value(), Some(";" | "+")));
-        let end = ends.map_or(words.len(), |length| start + length);
         look.is_wrapper = true;
-        if start < end {
-            look.inner.push(Inner { what: What::Words { start, end }, same_shell: false, place });
+        if at + 1 < end {
+            look.inner.push(Inner { what: What::Words { start: at + 1, end }, same_shell: false, place });
         }
     }
+    look.inner.reverse();
     look
 }
