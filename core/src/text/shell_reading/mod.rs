@@ -14,6 +14,7 @@ mod offer;
 mod parse;
 mod paths;
 mod recover;
+mod reach;
 mod spelling;
 mod syntax;
 mod trust;
@@ -25,6 +26,7 @@ pub use constituents::{Constituent, ConstituentKind, ConstituentWord};
 pub use directory::{Base, Location};
 pub use offer::{always_offers, is_destructive_program};
 pub use paths::{CandidateWord, NamedPath, PathRole};
+pub use reach::{Limitation, Reach};
 
 use walk::{Found, Role};
 
@@ -95,6 +97,16 @@ impl Reading {
     /// Something is nested deeper than is followed.
     pub fn is_too_deep(&self) -> bool {
         self.found.too_deep
+    }
+
+    /// How far the exit status of the text reaches. `stops` = the shell stops at the first command that fails.
+    pub fn reach(&self, stops: bool) -> Reach {
+        match &self.found.model {
+            Some(model) if !(self.found.unreadable || self.found.too_large || self.found.too_deep) => {
+                reach::of(model, stops)
+            }
+            _ => Reach::unreadable("the text"),
+        }
     }
 
     /// Every command of the text, one pattern each, in order; equal patterns once. Pure directory changes are left out.

@@ -72,6 +72,8 @@ pub(super) struct Found {
     pub(super) unreadable_script: bool,
     pub(super) too_deep: bool,
     pub(super) too_large: bool,
+    /// The text itself, unless the parser gave up on it.
+    pub(super) model: Option<Model>,
 }
 
 /// Walks a text and everything in it.
@@ -104,6 +106,7 @@ pub(super) fn walk(text: &str, dialect: Dialect) -> Found {
     if walk.gave_up() {
         walk.found.occurrences = vec![opaque(text, recovered(text, Some(&model), deadline), false)];
     }
+    walk.found.model = Some(model);
     walk.found
 }
 
