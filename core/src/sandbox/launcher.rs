@@ -50,6 +50,7 @@ impl Launcher {
             ruleset: None,
             seccomp: Arc::clone(seccomp),
             drop_capabilities: true,
+            shield: false,
         }
     }
 

@@ -62,12 +62,14 @@ enum Row {
     AndChain,
     EarlierStatements,
     Substitution,
+    /// Nothing above, and no proof either.
+    Unproven,
 }
 
 impl Row {
     fn with(self, construct: &str) -> Limitation {
         let (code, remedy) = match self {
-            Self::Unreadable => ("unreadable", "send simpler text, or split the call"),
+            Self::Unreadable | Self::Unproven => ("unreadable", "send simpler text, or split the call"),
             Self::OptionReversal => {
                 ("option_reversal", "leave the options on; run the tolerant part in a call of its own")
             }
@@ -126,13 +128,13 @@ fn of_command(model: &Model, command: &Command) -> Option<(Row, String)> {
     let mut words = command.words.iter().skip_while(|word| word.is_assignment());
     let program = words.next()?;
     let Some(mut name) = program.file_name() else {
-        return Some((Row::Unreadable, format!("a program named at run time: {}", text())));
+        return Some((Row::Unproven, format!("a program named at run time: {}", text())));
     };
     let mut rest: Vec<&Word> = words.collect();
     while SAME_SHELL.contains(&name) {
         let Some(inner) = rest.iter().position(|word| !word.raw.starts_with('-')) else { break };
         let Some(next) = rest.get(inner).and_then(|word| word.file_name()) else {
-            return Some((Row::Unreadable, format!("a program named at run time: {}", text())));
+            return Some((Row::Unproven, format!("a program named at run time: {}", text())));
         };
         name = next;
         rest.drain(..=inner);
@@ -145,7 +147,7 @@ fn of_program(name: &str, rest: &[&Word], command: &Command) -> Option<Row> {
     match name {
         _ if SWITCHES.contains(&name) => {
             let reverses = name != "set" || rest.iter().any(|word| word.raw.starts_with('+') || word.raw == "-o");
-            Some(if reverses { Row::OptionReversal } else { Row::Unreadable })
+            Some(if reverses { Row::OptionReversal } else { Row::Unproven })
         }
         "eval" | "source" | "." => Some(Row::DynamicText),
         "trap" => Some(Row::ExitTrap),
@@ -178,7 +180,7 @@ fn of_node(model: &Model, node: &Node) -> Option<(Row, String)> {
                 CompoundKind::Loop => Row::ConditionWhile,
                 CompoundKind::Case => Row::CaseBranch,
                 CompoundKind::Group | CompoundKind::Subshell | CompoundKind::Arithmetic | CompoundKind::Function => {
-                    Row::Unreadable
+                    Row::Unproven
                 }
             };
             Some((row, text))
@@ -205,7 +207,7 @@ fn fails(model: &Model, node: usize) -> bool {
 
 fn of_statements(model: &Model, stops: bool) -> Option<(Row, String)> {
     let Some(Node::Sequence(items)) = model.node(model.root) else {
-        return Some((Row::Unreadable, "the text".to_owned()));
+        return Some((Row::Unproven, "the text".to_owned()));
     };
     if items.iter().any(|item| item.background) {
         return Some((Row::BackgroundOperator, "`&`".to_owned()));
@@ -232,11 +234,11 @@ fn of_gaps(model: &Model) -> Option<(Row, String)> {
     for span in spans.into_iter().chain(std::iter::once(model.source.len()..model.source.len())) {
         if span.start > at {
             let gap = without_comments(model.slice(at..span.start));
-            if gap.contains('!') {
+            if gap.split_whitespace().any(|word| word == "!") {
                 return Some((Row::Negation, "`!`".to_owned()));
             }
             if !only_joins(&gap) {
-                return Some((Row::Unreadable, first_line(gap.trim())));
+                return Some((Row::Unproven, first_line(gap.trim())));
             }
         }
         at = at.max(span.end);
