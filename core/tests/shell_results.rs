@@ -1,5 +1,7 @@
 //! What a command's result says: output, codes, signals, receipts.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, missing_docs)]
+
 mod shell_support;
 mod support;
 
@@ -197,9 +199,7 @@ fn failing_commands_keep_their_artifact() {
 #[test]
 fn what_holds_the_output_is_not_waited_for() {
     let bench = Bench::new();
-    for command in
-        ["sleep 300 & echo hi", "setsid sleep 300 & echo hi", "sleep 300 2>&1 >/dev/null & echo hi"]
-    {
+    for command in ["sleep 300 & echo hi", "setsid sleep 300 & echo hi", "sleep 300 2>&1 >/dev/null & echo hi"] {
         let part = bench.run(command).ok();
         assert_eq!((part.exit(), part.text()), (0, "hi\n"), "{command}");
         assert_eq!(part.fact("leftoverProcesses"), 1, "{command}");

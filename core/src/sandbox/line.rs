@@ -46,7 +46,12 @@ impl View {
             line.add("--unshare-net", &[]);
         }
         let whole = Path::new("/");
-        line.bind(if self.writable.iter().any(|root| root == whole) { "--bind" } else { "--ro-bind" }, whole);
+        if self.writable.iter().any(|root| root == whole) {
+            line.bind("--bind", whole);
+            line.bind("--ro-bind", Path::new("/sys"));
+        } else {
+            line.bind("--ro-bind", whole);
+        }
         line.add("--dev", &["/dev".as_ref()]);
         line.add("--proc", &["/proc".as_ref()]);
         // bubblewrap leaves the settings below /proc/sys writable for a root host.
@@ -131,7 +136,10 @@ mod tests {
         view.network = Network::Allow;
         view.writable = vec!["/".into()];
         let text = text(&view);
-        assert!(text.contains("--bind / / --dev /dev") && !text.contains("--unshare-net"), "{text}");
+        assert!(
+            text.contains("--bind / / --ro-bind /sys /sys --dev /dev") && !text.contains("--unshare-net"),
+            "{text}"
+        );
         assert_eq!(text.matches(" / /").count(), 1);
     }
 }

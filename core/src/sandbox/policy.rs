@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::config::{Network, OnUnavailable, SandboxBackend, SandboxConfig, SandboxMode};
 use crate::types::Access;
 
+/// What every command has for itself, and what is the kernel's.
+const OWN: [&str; 3] = ["/dev", "/proc", "/sys"];
+
 /// The policy of one command. All paths are canonical.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -75,30 +78,23 @@ impl Policy {
         path.starts_with(&self.workspace) || self.roots.iter().any(|root| path.starts_with(root))
     }
 
-    /// The directories a confined command may write to.
+    /// The directories a confined command may write to, each once. Devices and the process table are the command's own
+    /// whatever was granted: a grant would put the host's in their place.
     pub(super) fn writable(&self) -> Vec<PathBuf> {
         if self.mode != SandboxMode::WorkspaceWrite {
             return Vec::new();
         }
-        outermost(std::iter::once(&self.workspace).chain(&self.roots))
+        let own = |path: &Path| OWN.iter().any(|place| path.starts_with(place));
+        let granted = self.roots.iter().filter(|root| root.is_dir() && !own(root));
+        let mut found: Vec<PathBuf> = std::iter::once(&self.workspace).chain(granted).cloned().collect();
+        found.sort();
+        found.dedup();
+        found
     }
 }
 
 fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
-}
-
-/// The directories that lie in no other one of them.
-fn outermost<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
-    let mut sorted: Vec<&PathBuf> = paths.collect();
-    sorted.sort_by_key(|path| path.components().count());
-    let mut kept: Vec<PathBuf> = Vec::new();
-    for path in sorted {
-        if !kept.iter().any(|outer| path.starts_with(outer)) {
-            kept.push(path.clone());
-        }
-    }
-    kept
 }
 
 #[cfg(test)]
@@ -123,11 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn the_outermost_writable_directories_remain() {
+    fn directories_that_exist_and_are_not_the_commands_own_become_writable() {
         let granted = policy(SandboxMode::WorkspaceWrite)
             .granting(Path::new("/w/a/b"), Access::Write)
-            .granting(Path::new("/x"), Access::Write)
-            .granting(Path::new("/y"), Access::Read);
-        assert_eq!(granted.writable(), [PathBuf::from("/x"), PathBuf::from("/w/a")]);
+            .granting(Path::new("/usr"), Access::Write)
+            .granting(Path::new("/usr"), Access::Write)
+            .granting(Path::new("/dev/shm"), Access::Write)
+            .granting(Path::new("/nonexistent"), Access::Write)
+            .granting(Path::new("/etc"), Access::Read);
+        assert_eq!(granted.writable(), [PathBuf::from("/usr"), PathBuf::from("/w/a")]);
     }
 }

@@ -75,7 +75,8 @@ impl Sandbox {
 fn view(policy: &Policy, launcher: &Launcher, protected: Protected, scene: Scene<'_>, tmp: &Path) -> View {
     let mut writable = policy.writable();
     writable.extend(protected.git_writable);
-    let inside = |path: &Path| writable.iter().any(|root| path.starts_with(root));
+    // A mount of the whole file system shows nothing of what is hidden afterwards.
+    let brought_back = |path: &Path| writable.iter().any(|root| is_below_hidden(root) && path.starts_with(root));
 
     let path = scene.environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
     let directories: Vec<PathBuf> = path.map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
@@ -85,14 +86,12 @@ fn view(policy: &Policy, launcher: &Launcher, protected: Protected, scene: Scene
     shown.extend(protected.git_visible);
     shown.extend(directories);
     shown.extend(scene.program.parent().map(Path::to_owned));
-    shown.retain(|path| is_below_hidden(path) && !inside(path) && path.exists());
+    shown.retain(|path| is_below_hidden(path) && !brought_back(path) && path.exists());
     shown.sort();
     shown.dedup();
 
-    let visible = |path: &Path| {
-        let exempt = shown.iter().chain(&writable).any(|seen| seen != Path::new("/") && path.starts_with(seen));
-        exempt || !is_below_hidden(path)
-    };
+    let visible =
+        |path: &Path| !is_below_hidden(path) || brought_back(path) || shown.iter().any(|seen| path.starts_with(seen));
     let sockets = sockets::of_host(scene.environment).into_iter().filter(|path| visible(path)).collect();
     // Where `/var/run` is a link, it leads to a hidden directory anyway. `/tmp` is the private one.
     let is_directory = |path: &str| std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());

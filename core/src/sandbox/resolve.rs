@@ -79,7 +79,8 @@ impl Sandbox {
 
 /// Names what is missing per backend.
 fn for_diagnostics(unusable: Unusable) -> Unusable {
-    let message = format!("bubblewrap: {} landlock: not part of this version of the library.", sentence(unusable.message));
+    let message =
+        format!("bubblewrap: {} landlock: not part of this version of the library.", sentence(unusable.message));
     Unusable { message, ..unusable }
 }
 

@@ -39,7 +39,8 @@ impl Running {
         known.commands += 1;
         // The runtime's own folder stays.
         let own = |path: &&PathBuf| path.ends_with(".zuno");
-        let mut present: Vec<PathBuf> = wanted.iter().filter(own).filter(|path| make(path).is_some()).cloned().collect();
+        let mut present: Vec<PathBuf> =
+            wanted.iter().filter(own).filter(|path| make(path).is_some()).cloned().collect();
         let mark = File::open(worktree.join(".zuno")).ok();
         if let Some(mark) = &mark {
             // Without it, other processes may remove a mount point early; nothing else depends on it.

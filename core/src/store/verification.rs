@@ -122,8 +122,8 @@ pub fn find(
     session: &SessionId,
     id: &ReceiptId,
 ) -> Result<Option<VerificationReceipt>, StoreError> {
-    let mut statement = connection
-        .prepare_cached("SELECT receipt FROM verification_receipts WHERE id = ?1 AND session_id = ?2")?;
+    let mut statement =
+        connection.prepare_cached("SELECT receipt FROM verification_receipts WHERE id = ?1 AND session_id = ?2")?;
     let document: Option<String> =
         statement.query_row(params![id.as_str(), session.as_str()], |row| row.get(0)).optional()?;
     Ok(document.map(|document| serde_json::from_str(&document)).transpose()?)

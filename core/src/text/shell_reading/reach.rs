@@ -85,9 +85,7 @@ impl Row {
             Self::BackgroundOperator => ("background_operator", "use `background: true`"),
             Self::AndChain => ("and_chain", "one command per statement"),
             Self::EarlierStatements => ("earlier_statements", "join with `&&` or use `all`"),
-            Self::Substitution => {
-                ("substitution", "assign it in a statement of its own, joined with `&&`")
-            }
+            Self::Substitution => ("substitution", "assign it in a statement of its own, joined with `&&`"),
         };
         Limitation::new(code, construct, remedy)
     }
@@ -120,7 +118,8 @@ pub(super) fn of(model: &Model, stops: bool) -> Reach {
 
 fn of_command(model: &Model, command: &Command) -> Option<(Row, String)> {
     let text = || first_line(model.slice(command.span.clone()));
-    let substitutes = |word: &Word| !word.substitutions.is_empty() || word.raw.contains(['`']) || word.raw.contains("$(");
+    let substitutes =
+        |word: &Word| !word.substitutions.is_empty() || word.raw.contains(['`']) || word.raw.contains("$(");
     let inside = command.redirects.iter().any(|redirect| !redirect.substitutions.is_empty());
     if !command.substitutions.is_empty() || inside || command.words.iter().any(substitutes) {
         return Some((Row::Substitution, text()));

@@ -40,10 +40,14 @@ pub(super) async fn admit(call: CallContext, arguments: JsonMap) -> Result<Prepa
     let mut asks = outside.asks();
     asks.extend(command_ask(&reading, &arguments.command, &constituents));
     let preview: Vec<String> = texts(&constituents);
-    let facts = JsonMap::from_iter([
+    let mut facts = JsonMap::from_iter([
         ("command".to_owned(), json!(arguments.command)),
         ("workdir".to_owned(), json!(arguments.workdir.to_string_lossy())),
     ]);
+    let risk = unjudged(&reading);
+    if !risk.is_empty() {
+        facts.insert("risk".to_owned(), Value::from(risk));
+    }
     let reach = reading.reach(arguments.exit_policy == super::exit_policy::ExitPolicy::All);
     let command = Command { arguments, interpreter, text, reach, policy, resolution, inherited };
     Ok(Prepared {
@@ -63,9 +67,21 @@ fn home(environment: &[(OsString, OsString)]) -> Option<PathBuf> {
 fn granted(policy: Policy, outside: &Outside) -> Policy {
     let reading = outside.read.iter().map(|directory| (directory, Access::Read));
     let writing = outside.write.iter().map(|directory| (directory, Access::Write));
-    reading.chain(writing).fold(policy, |policy, (directory, access): (&PathBuf, _)| {
-        policy.granting(Path::new(directory), access)
-    })
+    reading
+        .chain(writing)
+        .fold(policy, |policy, (directory, access): (&PathBuf, _)| policy.granting(Path::new(directory), access))
+}
+
+/// Why the commands of the text are not all known. Such a text counts as one command, and an allow of what it begins
+/// with must not carry the rest: only a fresh confirmation does.
+fn unjudged(reading: &Reading) -> Vec<Value> {
+    let findings = [
+        (reading.is_unreadable() || reading.has_unreadable_script(), "unreadable"),
+        (reading.is_too_deep(), "too_deep"),
+        (reading.is_too_large(), "too_large"),
+    ];
+    let found = findings.into_iter().filter(|(is_so, _)| *is_so);
+    found.map(|(_, finding)| json!({ "level": "confirm", "finding": finding, "target": null })).collect()
 }
 
 /// The ask of key `shell`; none for a line that only changes directories.

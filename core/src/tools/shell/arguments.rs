@@ -73,7 +73,8 @@ fn background(with_timeout: bool) -> ToolError {
         let text = "`timeout` is the deadline of a foreground call; leave it out with `background: true`.";
         return ToolError::invalid_field("timeout_in_background", "timeout", None, text);
     }
-    let text = "Background commands are not part of this version; the command was not run. Run it without `background`.";
+    let text =
+        "Background commands are not part of this version; the command was not run. Run it without `background`.";
     ToolError::unavailable("background", text)
 }
 

@@ -44,13 +44,15 @@ impl Interpreter {
 
     /// The configured one, whatever it is; otherwise the first whose exit status can be authoritative; otherwise sh.
     pub(super) fn choose(configured: Option<&str>, environment: &[(OsString, OsString)]) -> Result<Self, ToolError> {
-        let value = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str());
+        let value =
+            |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str());
         let path = value("PATH").unwrap_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin"));
         if let Some(named) = configured {
             return Ok(Self::at(configured_program(named, path)));
         }
         let found = |name: &str| find_program(name, path);
-        let own = || [account_shell(), value("SHELL").map(PathBuf::from)].into_iter().flatten().find(|it| is_usable(it));
+        let own =
+            || [account_shell(), value("SHELL").map(PathBuf::from)].into_iter().flatten().find(|it| is_usable(it));
         let chosen = found("bash").or_else(own).or_else(|| found("zsh")).or_else(|| found("ksh"));
         chosen.or_else(|| found("sh")).map(Self::at).ok_or_else(|| {
             let text = "There is no shell on `PATH`. Install bash, or set `shell` to the path of an interpreter.";

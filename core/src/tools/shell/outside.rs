@@ -51,7 +51,10 @@ impl Outside {
                 false => resolved.parent().unwrap_or(&resolved).to_owned(),
             };
             let private = place.confined && directory.starts_with("/tmp");
-            if place.policy.is_inside(&resolved) || place.policy.is_inside(&directory) || private || is_device(&resolved)
+            if place.policy.is_inside(&resolved)
+                || place.policy.is_inside(&directory)
+                || private
+                || is_device(&resolved)
             {
                 continue;
             }
@@ -64,7 +67,11 @@ impl Outside {
     }
 
     fn add(&mut self, directory: PathBuf, writes: bool) {
-        if writes { self.write.insert(directory) } else { self.read.insert(directory) };
+        if writes {
+            self.write.insert(directory)
+        } else {
+            self.read.insert(directory)
+        };
     }
 
     /// One ask per kind of access.

@@ -91,7 +91,8 @@ impl Finished<'_> {
             lines.push(format!("[processes that could not be stopped: {}]", self.ending.survivors));
         }
         if self.command.resolution.facts.limits.contains(&"foreign_owner") {
-            lines.push("[sandbox: the workspace belongs to another account, so the command could not write]".to_owned());
+            lines
+                .push("[sandbox: the workspace belongs to another account, so the command could not write]".to_owned());
         }
         lines.push(format!("[verification {}]", self.receipt.id));
         lines.join("\n")

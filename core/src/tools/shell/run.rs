@@ -152,9 +152,10 @@ async fn settle(
 /// The receipt is stored before its id is shown. Ordered is enough: the settlement that follows is on the disk.
 async fn keep(call: &CallContext, receipt: &VerificationReceipt) -> Result<(), ToolError> {
     let (message, cycle, receipt) = (call.message_id.clone(), call.cycle_id.clone(), receipt.clone());
-    let write = call.services.store.write::<(), StoreError>(Durability::Ordered, move |tx| {
-        record(tx, &message, &cycle, &receipt)
-    });
+    let write = call
+        .services
+        .store
+        .write::<(), StoreError>(Durability::Ordered, move |tx| record(tx, &message, &cycle, &receipt));
     write.await.map_err(|error| {
         let text = format!("The command ran, and its receipt could not be stored: {error}");
         ToolError::uncertain("receipt_not_stored", Vec::new(), text)

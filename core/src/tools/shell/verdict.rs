@@ -171,7 +171,10 @@ impl Case<'_> {
                 ),
             ),
             (_, Lack::Killed) => ("killed", "The command was stopped before it decided anything.".to_owned()),
-            _ => ("process_lost", "The command's guard vanished without a report; anything may have happened.".to_owned()),
+            _ => (
+                "process_lost",
+                "The command's guard vanished without a report; anything may have happened.".to_owned(),
+            ),
         };
         Judgement {
             recorded_code: self.ending.exit.code(),
