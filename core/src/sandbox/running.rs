@@ -111,7 +111,7 @@ mod tests {
         let running = Running::default();
         let (first, present) = running.enter(root, &[zuno.clone(), agents.clone()]);
         assert_eq!(present, [zuno.clone(), agents.clone()]);
-        let (second, _) = running.enter(root, &[agents.clone()]);
+        let (second, _) = running.enter(root, std::slice::from_ref(&agents));
         drop(first);
         assert!(agents.is_dir() && running.any(root));
         drop(second);
