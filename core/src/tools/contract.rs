@@ -166,15 +166,7 @@ pub type Live = Arc<dyn Fn(&SessionId, &str, Value) + Send + Sync>;
 impl Services {
     /// The rooms over a store and a host.
     pub fn new(store: crate::store::Store, host: Arc<dyn Host>, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
-        Self {
-            store,
-            host,
-            clock,
-            ids,
-            ripgrep: crate::search::Ripgrep::new(),
-            sandbox: Arc::default(),
-            live: None,
-        }
+        Self { store, host, clock, ids, ripgrep: crate::search::Ripgrep::new(), sandbox: Arc::default(), live: None }
     }
 }
 
