@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest, Sha256};
@@ -18,9 +18,13 @@ pub const WINDOW: usize = 2 << 20;
 /// Is given every chunk after it was saved, with the offset of its first byte.
 pub type Observer = Box<dyn FnMut(u64, &[u8]) + Send>;
 
+/// Makes the file of a capture, and says where it is.
+pub type Maker = Box<dyn FnOnce() -> io::Result<(PathBuf, File)> + Send>;
+
 /// A sink that saves every byte. The file comes into being with the first one.
 pub struct CaptureFile {
-    path: PathBuf,
+    /// Until the first byte.
+    maker: Option<Maker>,
     file: Option<File>,
     broken: bool,
     state: Arc<Mutex<State>>,
@@ -30,13 +34,13 @@ pub struct CaptureFile {
 /// What has been captured so far; stays readable after the end.
 #[derive(Clone, Debug)]
 pub struct CaptureView {
-    path: PathBuf,
     state: Arc<Mutex<State>>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     total: u64,
+    path: Option<PathBuf>,
     window: VecDeque<u8>,
     digest: Sha256,
     error: Option<String>,
@@ -46,7 +50,16 @@ impl CaptureFile {
     /// Captures into a new file at `path`. Nothing is created before the first byte; what is there already is not
     /// touched and makes the capture fail.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), file: None, broken: false, state: Arc::default(), observer: None }
+        let path = path.into();
+        Self::made_by(Box::new(move || {
+            let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+            Ok((path, file))
+        }))
+    }
+
+    /// Captures into a file that is made with the first byte.
+    pub fn made_by(maker: Maker) -> Self {
+        Self { maker: Some(maker), file: None, broken: false, state: Arc::default(), observer: None }
     }
 
     /// The same with a listener.
@@ -58,18 +71,19 @@ impl CaptureFile {
 
     /// A view of what is captured.
     pub fn view(&self) -> CaptureView {
-        CaptureView { path: self.path.clone(), state: Arc::clone(&self.state) }
+        CaptureView { state: Arc::clone(&self.state) }
     }
 
     fn save(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => {
-                let options = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.path);
-                self.file.insert(options?)
-            }
-        };
-        file.write_all(bytes)
+        if let Some(maker) = self.maker.take() {
+            let (path, file) = maker()?;
+            lock(&self.state).path = Some(path);
+            self.file = Some(file);
+        }
+        match &mut self.file {
+            Some(file) => file.write_all(bytes),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
     }
 }
 
@@ -113,8 +127,8 @@ impl CaptureView {
     }
 
     /// The file; `None` as long as the command has written nothing.
-    pub fn file(&self) -> Option<&Path> {
-        (self.bytes() > 0).then_some(self.path.as_path())
+    pub fn file(&self) -> Option<PathBuf> {
+        lock(&self.state).path.clone()
     }
 
     /// The newest bytes, at most [`WINDOW`].
@@ -143,7 +157,7 @@ impl CaptureView {
 
 impl std::fmt::Debug for CaptureFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CaptureFile").field("path", &self.path).field("broken", &self.broken).finish_non_exhaustive()
+        f.debug_struct("CaptureFile").field("broken", &self.broken).finish_non_exhaustive()
     }
 }
 
@@ -169,7 +183,7 @@ mod tests {
 
         capture.write(b"a\xff").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"a\xff");
-        assert_eq!(view.file(), Some(path.as_path()));
+        assert_eq!(view.file(), Some(path.clone()));
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 

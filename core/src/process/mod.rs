@@ -21,7 +21,7 @@ mod lookup;
 mod piped;
 mod spec;
 
-pub use capture::{CaptureFile, CaptureView, Observer, WINDOW};
+pub use capture::{CaptureFile, CaptureView, Maker, Observer, WINDOW};
 pub use error::StartError;
 pub use execution::{Control, Execution, OutputSink};
 pub use exit::{Ending, Exit, Stop, signal_name};

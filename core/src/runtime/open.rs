@@ -71,8 +71,10 @@ impl Kernel {
             Arc::clone(&options.clock),
             Arc::clone(&options.ids),
         );
-        let services =
+        let mut services =
             Services::new(store, Arc::clone(&options.host), Arc::clone(&options.clock), Arc::clone(&options.ids));
+        let live = Arc::clone(&hub);
+        services.live = Some(Arc::new(move |session, kind, data| live.live(session, kind, data)));
         let dispatcher = Dispatcher {
             registry: Registry::new(tools::builtin())?,
             hooks: Arc::new(Hooks::default()),

@@ -19,6 +19,7 @@ pub mod leases;
 pub mod permissions;
 pub mod read_receipts;
 pub mod sessions;
+pub mod verification;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

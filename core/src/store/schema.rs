@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::{StoreError, artifacts, calls, events, leases, permissions, read_receipts, sessions};
+use super::{StoreError, artifacts, calls, events, leases, permissions, read_receipts, sessions, verification};
 
 /// The schema this version writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -16,6 +16,7 @@ const MIGRATIONS: &[&[&str]] = &[&[
     permissions::SCHEMA,
     artifacts::SCHEMA,
     read_receipts::SCHEMA,
+    verification::SCHEMA,
 ]];
 
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {

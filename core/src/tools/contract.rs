@@ -156,12 +156,19 @@ pub struct Services {
     pub ids: Arc<dyn IdSource>,
     /// The `rg` behind `glob` and `grep`.
     pub ripgrep: crate::search::Ripgrep,
+    /// The confinement of commands.
+    pub sandbox: Arc<crate::sandbox::Sandbox>,
+    /// Where live events go; `None` = nobody listens.
+    pub live: Option<Live>,
 }
+
+/// Takes a live event: its session, its type, its fields.
+pub type Live = Arc<dyn Fn(&SessionId, &str, Value) + Send + Sync>;
 
 impl Services {
     /// The rooms over a store and a host.
     pub fn new(store: crate::store::Store, host: Arc<dyn Host>, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
-        Self { store, host, clock, ids, ripgrep: crate::search::Ripgrep::new() }
+        Self { store, host, clock, ids, ripgrep: crate::search::Ripgrep::new(), sandbox: Arc::default(), live: None }
     }
 }
 

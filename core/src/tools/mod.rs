@@ -7,6 +7,7 @@ pub mod glob;
 pub mod grep;
 pub mod host_tool;
 pub mod read;
+pub mod shell;
 pub mod write;
 
 mod file_call;
@@ -18,5 +19,12 @@ use contract::Tool;
 
 /// The tools of the library.
 pub fn builtin() -> Vec<Arc<dyn Tool>> {
-    vec![Arc::new(read::Read), Arc::new(glob::Glob), Arc::new(grep::Grep), Arc::new(write::Write), Arc::new(bg::Bg)]
+    vec![
+        Arc::new(read::Read),
+        Arc::new(glob::Glob),
+        Arc::new(grep::Grep),
+        Arc::new(write::Write),
+        Arc::new(shell::Shell),
+        Arc::new(bg::Bg),
+    ]
 }
