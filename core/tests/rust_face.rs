@@ -29,9 +29,7 @@ fn a_host_without_an_executor_of_its_own() {
         .store(folder.path().join("state.db"))
         .approve(move |request| {
             counted.fetch_add(1, Ordering::SeqCst);
-            async move {
-                if request.tool == "write" { Approval::Once } else { Approval::Reject("not today".into()) }
-            }
+            async move { if request.tool == "write" { Approval::Once } else { Approval::Reject("not today".into()) } }
         })
         .tool(spec("shout"), |call| async move {
             match call.arguments.get("text").and_then(|text| text.as_str()) {

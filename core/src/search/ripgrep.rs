@@ -48,6 +48,14 @@ impl Ripgrep {
         Self::default()
     }
 
+    /// Where the `rg` is that a search would use, for diagnostics.
+    ///
+    /// # Errors
+    /// `rg_missing`, `rg_too_old`.
+    pub async fn locate(&self, settings: &Settings) -> Result<PathBuf, ToolError> {
+        self.program(settings, &CancellationToken::new()).await
+    }
+
     /// Lists the files whose names match.
     pub async fn glob(
         &self,

@@ -19,8 +19,9 @@ use crate::runtime::Waiting;
 use crate::runtime::hub::{Filter, Outlet};
 use crate::session::{CreateParams, ReconcileParams};
 use crate::store::calls::Message;
-use crate::store::events;
 use crate::store::sessions::SessionRecord;
+use crate::store::verification::{self, VerificationReceipt};
+use crate::store::{StoreError, events};
 use crate::text::nearest::nearest;
 use crate::text::rules::Grant;
 use crate::tools::host_tool::HostToolSpec;
@@ -247,6 +248,14 @@ methods! {
             output::read_artifact(&store, &given.session_id, &given.output_path, given.cursor, given.limit)
         };
         tokio::task::spawn_blocking(work).await.map_err(|_| super::panicked())?
+    };
+    "receipt.get": ReceiptRef => VerificationReceipt, |inner, given, _| {
+        let id = given.receipt_id.to_string();
+        let read = move |connection: &rusqlite::Connection| {
+            verification::find(connection, &given.session_id, &given.receipt_id)
+        };
+        let found = inner.runtime.services().store.read::<_, StoreError>(read)?;
+        found.ok_or_else(|| Error::not_found("receipt", &id))
     };
     "event.subscribe": Subscribe => SubscriptionId, |inner, given, _| {
         let filter = Filter {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::dispatch::CallInput;
 use crate::host::Port;
 use crate::session::ToolFormat;
-use crate::types::{Error, JsonMap, MessageId, PermissionId, Reply, Result, SessionId};
+use crate::types::{Error, JsonMap, MessageId, PermissionId, ReceiptId, Reply, Result, SessionId};
 
 /// Reads parameters. An unknown field names the nearest known one.
 pub(super) fn read<P: DeserializeOwned + JsonSchema>(method: &str, params: Value) -> Result<P> {
@@ -156,6 +156,13 @@ documents! {
         reply: Reply,
         /// Given to the model with a rejection.
         @default message: Option<String>,
+    }
+    /// `receipt.get`
+    ReceiptRef {
+        /// The session it belongs to.
+        session_id: SessionId,
+        /// `rcp_...`
+        receipt_id: ReceiptId,
     }
     /// `artifact.read`
     ReadArtifact {
