@@ -15,8 +15,10 @@ mod writer;
 pub mod artifacts;
 pub mod calls;
 pub mod events;
+pub mod inbox;
 pub mod leases;
 pub mod permissions;
+pub mod questions;
 pub mod read_receipts;
 pub mod sessions;
 

@@ -2,7 +2,9 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::{StoreError, artifacts, calls, events, leases, permissions, read_receipts, sessions};
+use super::{
+    StoreError, artifacts, calls, events, inbox, leases, permissions, questions, read_receipts, sessions,
+};
 
 /// The schema this version writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -16,6 +18,8 @@ const MIGRATIONS: &[&[&str]] = &[&[
     permissions::SCHEMA,
     artifacts::SCHEMA,
     read_receipts::SCHEMA,
+    questions::SCHEMA,
+    inbox::SCHEMA,
 ]];
 
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {

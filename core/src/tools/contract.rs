@@ -12,7 +12,7 @@ use crate::host::{BoxFuture, Host};
 use crate::store::StoreError;
 use crate::text::rules::{Layers, Place};
 use crate::types::{
-    Ask, Attachment, CallId, Clock, Continuation, CycleId, Declarations, Effect, IdSource, JsonMap, MessageId,
+    Ask, Attachment, CallId, Clock, Continuation, CycleId, Declarations, Effect, IdSource, InputId, JsonMap, MessageId,
     SessionId, ToolError, TurnId,
 };
 pub use crate::types::{Captured, Output};
@@ -218,6 +218,8 @@ pub struct ToolOutput {
     pub attachments: Vec<Attachment>,
     /// What the engine does next.
     pub continuation: Continuation,
+    /// Inbox rows whose content this result is: taken out of the queue in the transaction that settles the call.
+    pub claims: Vec<InputId>,
     /// How the call ended when it did not end well.
     pub error: Option<ToolError>,
     /// What has to become true together with the settlement.

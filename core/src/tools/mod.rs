@@ -6,6 +6,7 @@ pub mod contract;
 pub mod glob;
 pub mod grep;
 pub mod host_tool;
+pub mod question;
 pub mod read;
 pub mod write;
 
