@@ -33,11 +33,7 @@ async fn ids_and_revisions_survive_a_restart() {
     let events = world.event_kinds();
     let _ = (world.port.list(Some(world.session.clone()), None), world.port.get(&published.id), world.port.pending());
     assert_eq!(world.event_kinds(), events, "reading changes nothing");
-    let receipt = world
-        .port
-        .respond(world.command(&published, "c1", 1, answer(&[("q1", &["SQLite"])])))
-        .await
-        .unwrap();
+    let receipt = world.port.respond(world.command(&published, "c1", 1, answer(&[("q1", &["SQLite"])]))).await.unwrap();
     assert_eq!(receipt.question.revision, 2);
 }
 
@@ -72,15 +68,10 @@ async fn a_partial_answer_keeps_its_item_and_each_answer_is_one_input() {
     let folder = folder();
     let world = World::open(folder.path(), START);
     let question = world.publish(QuestionMode::Deferred, two_items()).await;
-    let first = world
-        .port
-        .respond(world.command(&question, "c1", 1, answer(&[("q1", &["SQLite"])])))
-        .await
-        .unwrap();
+    let first = world.port.respond(world.command(&question, "c1", 1, answer(&[("q1", &["SQLite"])]))).await.unwrap();
     assert_eq!(first.question.state, QuestionState::Pending);
     assert_eq!(first.input_id, Some(input_id(&question.id, 2)));
-    let second =
-        world.port.respond(world.command(&question, "c2", 2, answer(&[("q2", &["80"])]))).await.unwrap();
+    let second = world.port.respond(world.command(&question, "c2", 2, answer(&[("q2", &["80"])]))).await.unwrap();
     assert_eq!(second.question.state, QuestionState::Answered);
     assert_eq!(second.question.answers, answers(&[("q1", &["SQLite"]), ("q2", &["80"])]));
     assert_eq!(second.question.delivery.phase, DeliveryPhase::AnsweredPendingDelivery);
@@ -96,15 +87,9 @@ async fn a_partial_answer_keeps_its_item_and_each_answer_is_one_input() {
     assert_eq!(inbox[0].prompt["response"]["answers"], json!({"q1": ["SQLite"]}));
     assert_eq!(inbox[1].prompt["outcome"], "answered");
     let keys: Vec<&String> = inbox[1].prompt.as_object().unwrap().keys().collect();
-    assert_eq!(
-        keys,
-        ["requestId", "requestRevision", "questionPurpose", "outcome", "text", "request", "response"]
-    );
+    assert_eq!(keys, ["requestId", "requestRevision", "questionPurpose", "outcome", "text", "request", "response"]);
     let kinds = world.event_kinds();
-    assert_eq!(
-        kinds,
-        ["question.opened", "input.admitted", "question.updated", "input.admitted", "question.updated"]
-    );
+    assert_eq!(kinds, ["question.opened", "input.admitted", "question.updated", "input.admitted", "question.updated"]);
     let updated = &world.events()[2];
     assert_eq!((&updated.data["commandType"], &updated.data["duplicate"]), (&json!("answer"), &json!(false)));
     assert_eq!(updated.data["revision"], 2);
@@ -122,14 +107,10 @@ async fn clearing_and_drafts() {
     assert_eq!(deferred.question.draft_answers, answers(&[("q1", &["Post"]), ("q2", &[])]));
     assert!(deferred.question.answers.is_empty());
     assert_eq!(deferred.input_id, None);
-    let answered = world
-        .port
-        .respond(world.command(&question, "c2", 2, answer(&[("q1", &["Postgres"])])))
-        .await
-        .unwrap();
+    let answered =
+        world.port.respond(world.command(&question, "c2", 2, answer(&[("q1", &["Postgres"])]))).await.unwrap();
     assert_eq!(answered.question.draft_answers, answers(&[("q2", &[])]));
-    let cleared =
-        world.port.respond(world.command(&question, "c3", 3, answer(&[("q1", &[])]))).await.unwrap();
+    let cleared = world.port.respond(world.command(&question, "c3", 3, answer(&[("q1", &[])]))).await.unwrap();
     assert!(cleared.question.answers.is_empty());
     assert_eq!((cleared.question.revision, cleared.input_id), (4, None));
     assert_eq!(world.inbox().len(), 1);
@@ -261,11 +242,12 @@ async fn snooze_stops_the_clock_and_keeps_drafts() {
     let question = world.publish(QuestionMode::Deferred, two_items()).await;
     let snooze = |drafts| Action::Snooze { draft_answers: drafts };
     let drafts = answers(&[("q2", &["8080"])]);
-    let receipt =
-        world.port.respond(world.command(&question, "s", 1, snooze(Some(drafts.clone())))).await.unwrap();
+    let receipt = world.port.respond(world.command(&question, "s", 1, snooze(Some(drafts.clone())))).await.unwrap();
     assert_eq!(receipt.question.revision, 1);
     assert_eq!(receipt.question.auto_defer.as_ref().unwrap().state, AutoDeferState::Snoozed);
-    assert!(world.port.respond(world.command(&question, "s", 1, snooze(Some(drafts.clone())))).await.unwrap().duplicate);
+    assert!(
+        world.port.respond(world.command(&question, "s", 1, snooze(Some(drafts.clone())))).await.unwrap().duplicate
+    );
     let refused = world.port.respond(world.command(&question, "s2", 1, snooze(None))).await;
     assert_eq!(code(refused), "arguments.question_timer_unavailable");
     world.clock.set(START + 120_000);

@@ -11,8 +11,8 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use question_support::*;
-use zuno::store::questions::{self, Action, AutoDeferState, CommandReceipt, QuestionMode, QuestionState};
 use zuno::store::Durability;
+use zuno::store::questions::{self, Action, AutoDeferState, CommandReceipt, QuestionMode, QuestionState};
 use zuno::types::{Error, QuestionId};
 
 fn folder() -> tempfile::TempDir {

@@ -10,8 +10,8 @@ use question_support::*;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use zuno::question::timer;
-use zuno::store::questions::{self, Action, AutoDeferState, QuestionMode, QuestionState};
 use zuno::store::StoreError;
+use zuno::store::questions::{self, Action, AutoDeferState, QuestionMode, QuestionState};
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()

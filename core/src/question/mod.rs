@@ -75,13 +75,8 @@ impl QuestionPort {
             let message = "Only clarifications are published here; the other purposes have their own controls.";
             return Err(Error::arguments(message).with("field", "purpose"));
         }
-        let origin = Origin {
-            session_id: params.session_id,
-            message_id: None,
-            call_id: None,
-            turn_id: None,
-            goal_id: None,
-        };
+        let origin =
+            Origin { session_id: params.session_id, message_id: None, call_id: None, turn_id: None, goal_id: None };
         let (mode, closed) = (params.mode, params.closed);
         self.publish_from(Publication { origin, cycle_id: None, mode, questions: params.questions, closed }).await
     }

@@ -187,7 +187,12 @@ pub fn consume(tx: &mut Tx<'_>, session: &SessionId, ids: &[InputId]) -> Result<
                  WHERE session_id = ?1 AND id = ?2 AND state = 'queued' RETURNING kind, delivery, revision, cycle_id",
             )?
             .query_row(params![session.as_str(), id.as_str(), now], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?, row.get::<_, String>(3)?))
+                Ok((
+                    row.get::<_, String>(0)?,
+                    row.get::<_, String>(1)?,
+                    row.get::<_, i64>(2)?,
+                    row.get::<_, String>(3)?,
+                ))
             })
             .optional()?;
         if let Some((kind, delivery, revision, cycle)) = row {

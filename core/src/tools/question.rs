@@ -9,9 +9,7 @@ use super::contract::{Body, CallContext, Output, Prepared, Tool, ToolOutput};
 use crate::host::BoxFuture;
 use crate::question::{QuestionPort, released, status};
 use crate::store::questions::{self, NewItem, Origin, Publication, Question, QuestionMode, input_id};
-use crate::types::{
-    Ask, Concurrency, Declarations, Effect, Error, ErrorKind, InputId, JsonMap, Replay, ToolError,
-};
+use crate::types::{Ask, Concurrency, Declarations, Effect, Error, ErrorKind, InputId, JsonMap, Replay, ToolError};
 
 static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("schemas/question.json")).unwrap_or_default());
@@ -196,9 +194,7 @@ fn unreadable(error: serde_json::Error) -> ToolError {
 fn tool_error(error: Error) -> ToolError {
     match error.code.as_str() {
         code if code.starts_with("arguments.") => ToolError::invalid("invalid", error.message),
-        "store.locked" => {
-            ToolError::new(ErrorKind::Transient { retry_after_ms: Some(1_000) }, "locked", error.message)
-        }
+        "store.locked" => ToolError::new(ErrorKind::Transient { retry_after_ms: Some(1_000) }, "locked", error.message),
         code => ToolError::failed(code.rsplit('.').next().unwrap_or("operation"), error.message),
     }
 }

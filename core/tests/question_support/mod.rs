@@ -94,7 +94,9 @@ impl World {
     pub(crate) fn events(&self) -> Vec<Event> {
         let session = self.session.clone();
         let all = self.store.read::<_, Error>(move |connection| events::read(connection, &session, 0, 1_000)).unwrap();
-        all.into_iter().filter(|event| event.kind.starts_with("question.") || event.kind.starts_with("input.")).collect()
+        all.into_iter()
+            .filter(|event| event.kind.starts_with("question.") || event.kind.starts_with("input."))
+            .collect()
     }
 
     pub(crate) fn event_kinds(&self) -> Vec<String> {
@@ -106,12 +108,7 @@ impl World {
     }
 
     pub(crate) fn command(&self, question: &Question, id: &str, revision: i64, action: Action) -> Command {
-        Command {
-            request_id: question.id.clone(),
-            command_id: id.to_owned(),
-            expected_revision: revision,
-            action,
-        }
+        Command { request_id: question.id.clone(), command_id: id.to_owned(), expected_revision: revision, action }
     }
 }
 
@@ -145,10 +142,7 @@ pub(crate) fn item(question: &str, labels: &[&str]) -> NewItem {
     NewItem {
         question: question.to_owned(),
         header: "Header".to_owned(),
-        options: labels
-            .iter()
-            .map(|label| Choice { label: (*label).to_owned(), description: String::new() })
-            .collect(),
+        options: labels.iter().map(|label| Choice { label: (*label).to_owned(), description: String::new() }).collect(),
         multiple: false,
     }
 }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::{CallKey, query, word};
 use crate::store::{StoreError, Tx, inbox};
 use crate::types::{
-    Attachment, BlockKind, CallState, Continuation, ErrorKind, EventDraft, InputId, JsonMap, Millis, Outcome, Part, ToolError,
-    Uncertainty,
+    Attachment, BlockKind, CallState, Continuation, ErrorKind, EventDraft, InputId, JsonMap, Millis, Outcome, Part,
+    ToolError, Uncertainty,
 };
 
 /// How a call ended.

@@ -39,9 +39,8 @@ pub fn armed(connection: &Connection) -> Result<Vec<Countdown>, StoreError> {
 
 /// The next deadline, if a clock runs.
 pub fn next_deadline(connection: &Connection) -> Result<Option<Millis>, StoreError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT min(deadline_at) FROM questions WHERE state = 'pending' AND auto_defer = 'armed'",
-    )?;
+    let mut statement = connection
+        .prepare_cached("SELECT min(deadline_at) FROM questions WHERE state = 'pending' AND auto_defer = 'armed'")?;
     Ok(statement.query_row([], |row| row.get(0))?)
 }
 

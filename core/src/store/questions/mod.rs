@@ -7,8 +7,8 @@ mod due;
 mod publish;
 mod record;
 mod respond;
-mod rules;
 mod rows;
+mod rules;
 mod text;
 
 pub use due::{Countdown, apply_due, armed, next_deadline};

@@ -75,8 +75,7 @@ pub fn publish(tx: &mut Tx<'_>, publication: Publication) -> Result<Question, Er
         time_updated: now,
     };
     rows::insert(tx, &question, publication.cycle_id.as_ref(), &digest)?;
-    let mut draft =
-        EventDraft::new("question.opened", serde_json::to_value(&question).map_err(StoreError::from)?);
+    let mut draft = EventDraft::new("question.opened", serde_json::to_value(&question).map_err(StoreError::from)?);
     draft.turn_id = question.origin.turn_id.clone();
     draft.cycle_id = publication.cycle_id;
     tx.emit(&question.origin.session_id, draft)?;

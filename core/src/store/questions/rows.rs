@@ -86,8 +86,7 @@ pub fn pending(connection: &Connection) -> Result<Vec<Waiting>, StoreError> {
 }
 
 fn find(connection: &Connection, condition: &str, values: &[&str]) -> Result<Option<Question>, StoreError> {
-    let mut statement =
-        connection.prepare_cached(&format!("SELECT {COLUMNS} FROM questions WHERE {condition}"))?;
+    let mut statement = connection.prepare_cached(&format!("SELECT {COLUMNS} FROM questions WHERE {condition}"))?;
     let found = statement.query_row(rusqlite::params_from_iter(values), |row| Ok(from_row(row))).optional()?;
     found.map(|question| with_delivery(connection, question?)).transpose()
 }

@@ -54,7 +54,8 @@ pub fn check_items(items: &[NewItem], closed: bool) -> Result<(), ItemFault> {
             check_length(&option.label, 1, 200, field("options"))?;
             check_length(&option.description, 0, 1_000, field("options"))?;
             if option.label.trim().is_empty() || !labels.insert(option.label.as_str()) {
-                let message = format!("The label {:?} is blank or used twice. Give every option its own.", option.label);
+                let message =
+                    format!("The label {:?} is blank or used twice. Give every option its own.", option.label);
                 return Err(ItemFault { field: field("options"), message });
             }
         }
