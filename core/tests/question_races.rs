@@ -8,7 +8,6 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command as Program, Stdio};
 use std::sync::Barrier;
-use std::time::Duration;
 
 use question_support::*;
 use zuno::store::Durability;
@@ -130,7 +129,7 @@ async fn a_wait_ends_with_the_next_change() {
     let world = World::open(folder.path(), START);
     let question = world.publish(QuestionMode::Deferred, two_items()).await;
     let events = world.event_kinds();
-    let timed_out = world.port.wait(&question.id, 1, Some(Duration::from_millis(20))).await.unwrap();
+    let timed_out = world.port.wait(&question.id, 1, Some(20)).await.unwrap();
     assert_eq!((timed_out.changed, &timed_out.question), (false, &question));
     assert!(world.port.wait(&question.id, 0, None).await.unwrap().changed);
     assert_eq!(world.event_kinds(), events);

@@ -110,8 +110,8 @@ async fn the_loop_counts_down_and_defers() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let loops: Vec<_> = (0..2)
         .map(|_| {
-            let (port, clock, heard, stop) = (world.port.clone(), world.clock.clone(), heard.clone(), stop.clone());
-            tokio::spawn(timer::run(port, clock, move |entry| heard.lock().unwrap().push(entry.clone()), stop))
+            let (port, heard, stop) = (world.port.clone(), heard.clone(), stop.clone());
+            tokio::spawn(timer::run(port, move |entry| heard.lock().unwrap().push(entry.clone()), stop))
         })
         .collect();
     let question = world.publish(QuestionMode::Deferred, two_items()).await;

@@ -14,34 +14,13 @@ use zuno::store::calls::{self, CallKey, NewCall, Settlement, Turn};
 use zuno::store::inbox::InputState;
 use zuno::store::questions::{Action, DeliveryPhase, QuestionMode, QuestionState};
 use zuno::store::{Durability, StoreError};
-use zuno::tools::contract::{Body, CallContext, Output, Prepared, Services, SessionContext, Tool, ToolOutput};
+use zuno::text::rules::Layers;
+use zuno::tools::contract::{Body, CallContext, Output, Prepared, Services, Tool, ToolOutput};
 use zuno::tools::question::QuestionTool;
 use zuno::types::{Effect, Error, MessageId, Outcome, Part, RandomIds, ToolError};
 
-#[derive(Clone, Copy)]
-struct Caller {
-    plan_mode: bool,
-    root: bool,
-    human_surface: bool,
-}
-
-const WORK: Caller = Caller { plan_mode: false, root: true, human_surface: true };
-const PLAN: Caller = Caller { plan_mode: true, root: true, human_surface: true };
-
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
-}
-
-fn tools(world: &World) -> [QuestionTool; 2] {
-    [QuestionTool::question(world.port.clone()), QuestionTool::question_async(world.port.clone())]
-}
-
-fn arguments() -> Value {
-    json!({"questions": [
-        {"question": "Which database?", "header": "Database", "options": [
-            {"label": "SQLite", "description": "One file."}, {"label": "Postgres", "description": "A server."}]},
-        {"question": "Which port?", "header": "Port"},
-    ]})
 }
 
 /// A call of one message, admitted and stamped.
@@ -54,16 +33,7 @@ impl Dispatched {
     async fn new(world: &World, caller: Caller, tool: &QuestionTool, message: &str) -> Self {
         let key = CallKey { session_id: world.session.clone(), message_id: message.into(), call_id: "call1".into() };
         let turn = admit(world, &key, tool).await;
-        let session = SessionContext {
-            id: world.session.clone(),
-            workspace: "/w".into(),
-            workspace_spelling: "/w".into(),
-            worktree: "/w".into(),
-            plan_mode: caller.plan_mode,
-            root: caller.root,
-            human_surface: caller.human_surface,
-            config: Arc::default(),
-        };
+        let session = session_context(world, caller, Layers::default());
         let services = Services {
             store: world.store.clone(),
             host: Arc::new(NoHost),

@@ -18,7 +18,7 @@ use crate::store::questions::{
     QuestionState, Waiting,
 };
 use crate::store::{Durability, Store, StoreError, leases};
-use crate::types::{Error, Millis, QuestionId, Result, SessionId};
+use crate::types::{Clock, Error, Millis, QuestionId, Result, SessionId};
 
 pub use result::{released, status};
 
@@ -56,14 +56,15 @@ pub struct Waited {
 #[derive(Clone)]
 pub struct QuestionPort {
     store: Store,
+    clock: Arc<dyn Clock>,
     // Counts the changes this process made; every waiter looks again when it moves.
     changes: Arc<watch::Sender<u64>>,
 }
 
 impl QuestionPort {
     /// The port of a store.
-    pub fn new(store: Store) -> Self {
-        Self { store, changes: Arc::new(watch::Sender::new(0)) }
+    pub fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock, changes: Arc::new(watch::Sender::new(0)) }
     }
 
     /// Publishes a clarification of the host; durable before it returns, waits for nothing.
@@ -145,12 +146,12 @@ impl QuestionPort {
     ///
     /// # Errors
     /// `not_found.object`, also when the question goes away meanwhile.
-    pub async fn wait(&self, id: &QuestionId, after: i64, timeout: Option<Duration>) -> Result<Waited> {
+    pub async fn wait(&self, id: &QuestionId, after: i64, timeout_ms: Option<u64>) -> Result<Waited> {
         let until_change = self.next_change(id, after);
-        let Some(timeout) = timeout else { return until_change.await };
-        match tokio::time::timeout(timeout, until_change).await {
-            Ok(waited) => waited,
-            Err(_) => {
+        let Some(timeout) = timeout_ms else { return until_change.await };
+        tokio::select! {
+            waited = until_change => waited,
+            () = self.clock.sleep(timeout) => {
                 let question = self.get(id)?;
                 Ok(Waited { changed: question.revision > after, question })
             }

@@ -74,6 +74,10 @@ impl Tool for QuestionTool {
         Declarations { effect: Effect::UserMediated, replay: Replay::Never, concurrency: Concurrency::Exclusive }
     }
 
+    fn permission_key(&self) -> &str {
+        "question"
+    }
+
     fn prepare(&self, call: CallContext, arguments: JsonMap) -> BoxFuture<'static, Result<Prepared, ToolError>> {
         let waits = self.variant == Variant::Question && call.session.plan_mode && call.session.human_surface;
         let port = self.port.clone();

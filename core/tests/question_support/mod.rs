@@ -7,12 +7,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use zuno::question::{PublishParams, QuestionPort};
 use zuno::store::inbox::{self, InputRecord};
 use zuno::store::questions::{Action, Answers, Choice, Command, NewItem, Purpose, Question, QuestionMode};
 use zuno::store::sessions::{self, SessionMode, SessionRecord, SessionSetup, SessionState};
 use zuno::store::{Durability, EventSink, Location, Store, StoreError, events, leases};
+use zuno::text::rules::Layers;
+use zuno::tools::contract::SessionContext;
+use zuno::tools::question::QuestionTool;
 use zuno::types::{Clock, Error, Event, Millis, RandomIds, SessionId};
 
 pub(crate) struct HandClock(pub(crate) AtomicI64);
@@ -55,7 +58,13 @@ impl World {
         let seen = Arc::new(Seen::default());
         let location = Location::File(folder.join("zuno.db"));
         let store = Store::open(location, clock.clone(), Arc::new(RandomIds::default()), seen.clone()).unwrap();
-        Self { port: QuestionPort::new(store.clone()), store, clock, seen, session: SessionId::from("ses_one") }
+        Self {
+            port: QuestionPort::new(store.clone(), clock.clone()),
+            store,
+            clock,
+            seen,
+            session: SessionId::from("ses_one"),
+        }
     }
 
     /// Opens the store of a folder and owns its session, which is created if need be.
@@ -166,5 +175,46 @@ pub(crate) fn code<T>(result: Result<T, Error>) -> String {
     match result {
         Ok(_) => "ok".to_owned(),
         Err(error) => error.code,
+    }
+}
+
+/// Who calls a question tool.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller {
+    pub(crate) plan_mode: bool,
+    pub(crate) root: bool,
+    pub(crate) human_surface: bool,
+}
+
+pub(crate) const WORK: Caller = Caller { plan_mode: false, root: true, human_surface: true };
+pub(crate) const PLAN: Caller = Caller { plan_mode: true, root: true, human_surface: true };
+
+pub(crate) fn tools(world: &World) -> [QuestionTool; 2] {
+    [QuestionTool::question(world.port.clone()), QuestionTool::question_async(world.port.clone())]
+}
+
+pub(crate) fn arguments() -> Value {
+    json!({"questions": [
+        {"question": "Which database?", "header": "Database", "options": [
+            {"label": "SQLite", "description": "One file."}, {"label": "Postgres", "description": "A server."}]},
+        {"question": "Which port?", "header": "Port"},
+    ]})
+}
+
+pub(crate) fn session_context(world: &World, caller: Caller, layers: Layers) -> SessionContext {
+    SessionContext {
+        id: world.session.clone(),
+        workspace: "/w".into(),
+        workspace_spelling: "/w".into(),
+        worktree: "/w".into(),
+        root_id: world.session.clone(),
+        agent: "build".to_owned(),
+        read_only_agent: false,
+        plan_mode: caller.plan_mode,
+        root: caller.root,
+        human_surface: caller.human_surface,
+        config: Arc::default(),
+        layers: Arc::new(layers),
+        place: Arc::default(),
     }
 }
