@@ -12,13 +12,12 @@ use tokio_util::sync::CancellationToken;
 use zuno::dispatch::registry::Registry;
 use zuno::dispatch::surface::{Contract, Profile};
 use zuno::dispatch::{CallInput, DispatchSession, Dispatcher, Hooks};
-use zuno::host::NoHost;
 use zuno::permission::Broker;
 use zuno::store::inbox::InputState;
 use zuno::store::questions::{Question, QuestionMode};
 use zuno::text::rules::{Action as RuleAction, Layers, Rule};
-use zuno::tools::contract::{Services, Tool};
-use zuno::types::{BlockKind, Outcome, Part, PermissionMode, RandomIds};
+use zuno::tools::contract::Tool;
+use zuno::types::{BlockKind, Outcome, Part, PermissionMode};
 
 struct Bench {
     dispatcher: Dispatcher,
@@ -27,15 +26,18 @@ struct Bench {
 
 impl Bench {
     fn new(world: &World, caller: Caller, rules: &[Rule]) -> Self {
-        let (host, ids) = (Arc::new(NoHost), Arc::new(RandomIds::default()));
-        let services =
-            Services { store: world.store.clone(), host: host.clone(), clock: world.clock.clone(), ids: ids.clone() };
+        let services = services(world);
         let tools = tools(world).into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect();
         let dispatcher = Dispatcher {
             registry: Registry::new(tools).unwrap(),
             hooks: Arc::new(Hooks::default()),
-            broker: Broker::new(host, Arc::new(world.store.clone()), world.clock.clone(), ids),
-            services: Arc::new(services),
+            broker: Broker::new(
+                services.host.clone(),
+                Arc::new(world.store.clone()),
+                services.clock.clone(),
+                services.ids.clone(),
+            ),
+            services,
         };
         let layers = Layers::over_shipped(rules, &[]);
         let context = Arc::new(session_context(world, caller, layers));

@@ -9,15 +9,14 @@ use std::sync::Arc;
 use question_support::*;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use zuno::host::NoHost;
 use zuno::store::calls::{self, CallKey, NewCall, Settlement, Turn};
 use zuno::store::inbox::InputState;
 use zuno::store::questions::{Action, DeliveryPhase, QuestionMode, QuestionState};
 use zuno::store::{Durability, StoreError};
 use zuno::text::rules::Layers;
-use zuno::tools::contract::{Body, CallContext, Output, Prepared, Services, Tool, ToolOutput};
+use zuno::tools::contract::{Body, CallContext, Output, Prepared, Tool, ToolOutput};
 use zuno::tools::question::QuestionTool;
-use zuno::types::{Effect, Error, MessageId, Outcome, Part, RandomIds, ToolError};
+use zuno::types::{Effect, Error, MessageId, Outcome, Part, ToolError};
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
@@ -34,15 +33,9 @@ impl Dispatched {
         let key = CallKey { session_id: world.session.clone(), message_id: message.into(), call_id: "call1".into() };
         let turn = admit(world, &key, tool).await;
         let session = session_context(world, caller, Layers::default());
-        let services = Services {
-            store: world.store.clone(),
-            host: Arc::new(NoHost),
-            clock: world.clock.clone(),
-            ids: Arc::new(RandomIds::default()),
-        };
         let context = CallContext {
             session: Arc::new(session),
-            services: Arc::new(services),
+            services: services(world),
             message_id: key.message_id.clone(),
             call_id: key.call_id.clone(),
             turn_id: turn.turn_id,

@@ -8,13 +8,15 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
+use zuno::host::NoHost;
 use zuno::question::{PublishParams, QuestionPort};
+use zuno::search::Ripgrep;
 use zuno::store::inbox::{self, InputRecord};
 use zuno::store::questions::{Action, Answers, Choice, Command, NewItem, Purpose, Question, QuestionMode};
 use zuno::store::sessions::{self, SessionMode, SessionRecord, SessionSetup, SessionState};
 use zuno::store::{Durability, EventSink, Location, Store, StoreError, events, leases};
 use zuno::text::rules::Layers;
-use zuno::tools::contract::SessionContext;
+use zuno::tools::contract::{Services, SessionContext};
 use zuno::tools::question::QuestionTool;
 use zuno::types::{Clock, Error, Event, Millis, RandomIds, SessionId};
 
@@ -217,4 +219,14 @@ pub(crate) fn session_context(world: &World, caller: Caller, layers: Layers) -> 
         layers: Arc::new(layers),
         place: Arc::default(),
     }
+}
+
+pub(crate) fn services(world: &World) -> Arc<Services> {
+    Arc::new(Services {
+        store: world.store.clone(),
+        host: Arc::new(NoHost),
+        clock: world.clock.clone(),
+        ids: Arc::new(RandomIds::default()),
+        ripgrep: Ripgrep::new(),
+    })
 }
