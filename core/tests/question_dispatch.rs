@@ -27,7 +27,7 @@ struct Bench {
 impl Bench {
     fn new(world: &World, caller: Caller, rules: &[Rule]) -> Self {
         let services = services(world);
-        let tools = tools(world).into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect();
+        let tools = tools().into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect();
         let dispatcher = Dispatcher {
             registry: Registry::new(tools).unwrap(),
             hooks: Arc::new(Hooks::default()),

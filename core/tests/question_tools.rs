@@ -122,7 +122,7 @@ async fn run(prepared: Prepared) -> Result<ToolOutput, ToolError> {
 async fn a_receipt_comes_at_once() {
     let folder = folder();
     let world = World::open(folder.path(), START);
-    let [question, question_async] = tools(&world);
+    let [question, question_async] = tools();
     let silent = Caller { human_surface: false, ..PLAN };
     let cases = [(&question, WORK), (&question, silent), (&question_async, WORK), (&question_async, PLAN)];
     for (index, (tool, caller)) in cases.into_iter().enumerate() {
@@ -163,7 +163,7 @@ async fn a_receipt_comes_at_once() {
 async fn a_publication_that_is_rolled_back_leaves_nothing() {
     let folder = folder();
     let world = World::open(folder.path(), START);
-    let [question, _] = tools(&world);
+    let [question, _] = tools();
     let call = Dispatched::new(&world, WORK, &question, "msg_a").await;
     let Body::Store(body) = call.prepare(&question, arguments()).await.unwrap().body else { panic!("a store body") };
     let refused = world
@@ -183,7 +183,7 @@ async fn a_publication_that_is_rolled_back_leaves_nothing() {
 async fn plan_mode_waits_and_claims_the_answer() {
     let folder = folder();
     let world = World::open(folder.path(), START);
-    let [question, _] = tools(&world);
+    let [question, _] = tools();
     let call = Dispatched::new(&world, PLAN, &question, "msg_a").await;
     let prepared = call.prepare(&question, arguments()).await.unwrap();
     let body = tokio::spawn(run(prepared));
@@ -218,7 +218,7 @@ async fn plan_mode_waits_and_claims_the_answer() {
 async fn every_first_response_releases_the_wait() {
     let folder = folder();
     let world = World::open(folder.path(), START);
-    let [question, _] = tools(&world);
+    let [question, _] = tools();
     let full = answer(&[("q1", &["SQLite"]), ("q2", &["80"])]);
     let cases = [
         (Action::Defer { draft_answers: Some(answers(&[("q1", &["SQLite"])])) }, "deferred", QuestionState::Pending),
@@ -248,7 +248,7 @@ async fn every_first_response_releases_the_wait() {
 async fn an_interrupted_wait_leaves_the_question_open() {
     let folder = folder();
     let world = World::open(folder.path(), START);
-    let [question, _] = tools(&world);
+    let [question, _] = tools();
     let call = Dispatched::new(&world, PLAN, &question, "msg_a").await;
     let body = tokio::spawn(run(call.prepare(&question, arguments()).await.unwrap()));
     let published = opened(&world).await;
@@ -269,7 +269,7 @@ async fn an_interrupted_wait_leaves_the_question_open() {
 async fn running_the_call_again_takes_the_stored_answer() {
     let folder = folder();
     let world = World::open(folder.path(), START);
-    let [question, _] = tools(&world);
+    let [question, _] = tools();
     let call = Dispatched::new(&world, PLAN, &question, "msg_a").await;
     let body = tokio::spawn(run(call.prepare(&question, arguments()).await.unwrap()));
     let published = opened(&world).await;
@@ -297,7 +297,7 @@ async fn running_the_call_again_takes_the_stored_answer() {
 async fn a_child_asks_nobody() {
     let folder = folder();
     let world = World::open(folder.path(), START);
-    for (index, tool) in tools(&world).iter().enumerate() {
+    for (index, tool) in tools().iter().enumerate() {
         for plan_mode in [false, true] {
             let caller = Caller { plan_mode, root: false, human_surface: true };
             let call = Dispatched::new(&world, caller, tool, &format!("msg_{index}{plan_mode}")).await;
@@ -314,7 +314,7 @@ async fn a_child_asks_nobody() {
 async fn labels_are_checked_before_anything_happens() {
     let folder = folder();
     let world = World::open(folder.path(), START);
-    let [question, _] = tools(&world);
+    let [question, _] = tools();
     let call = Dispatched::new(&world, WORK, &question, MessageId::from("msg_a").as_str()).await;
     let twice = json!([{"label": "A", "description": ""}, {"label": "A", "description": ""}]);
     let arguments = json!({"questions": [{"question": "Q?", "header": "H", "options": twice}]});

@@ -156,12 +156,15 @@ pub struct Services {
     pub ids: Arc<dyn IdSource>,
     /// The `rg` behind `glob` and `grep`.
     pub ripgrep: crate::search::Ripgrep,
+    /// Questions to a person.
+    pub questions: crate::question::QuestionPort,
 }
 
 impl Services {
     /// The rooms over a store and a host.
     pub fn new(store: crate::store::Store, host: Arc<dyn Host>, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
-        Self { store, host, clock, ids, ripgrep: crate::search::Ripgrep::new() }
+        let questions = crate::question::QuestionPort::new(store.clone(), Arc::clone(&clock));
+        Self { store, host, clock, ids, ripgrep: crate::search::Ripgrep::new(), questions }
     }
 }
 

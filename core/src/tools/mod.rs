@@ -19,5 +19,13 @@ use contract::Tool;
 
 /// The tools of the library.
 pub fn builtin() -> Vec<Arc<dyn Tool>> {
-    vec![Arc::new(read::Read), Arc::new(glob::Glob), Arc::new(grep::Grep), Arc::new(write::Write), Arc::new(bg::Bg)]
+    vec![
+        Arc::new(read::Read),
+        Arc::new(glob::Glob),
+        Arc::new(grep::Grep),
+        Arc::new(write::Write),
+        Arc::new(bg::Bg),
+        Arc::new(question::QuestionTool::question()),
+        Arc::new(question::QuestionTool::question_async()),
+    ]
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::contract::{Body, CallContext, Output, Prepared, Tool, ToolOutput};
 use crate::host::BoxFuture;
-use crate::question::{QuestionPort, released, status};
+use crate::question::{released, status};
 use crate::store::questions::{self, NewItem, Origin, Publication, Question, QuestionMode, input_id};
 use crate::types::{Ask, Concurrency, Declarations, Effect, Error, ErrorKind, InputId, JsonMap, Replay, ToolError};
 
@@ -30,22 +30,21 @@ enum Variant {
 pub struct QuestionTool {
     variant: Variant,
     description: String,
-    port: QuestionPort,
 }
 
 impl QuestionTool {
     /// `question`: waits for the first response in Plan mode, where a person is at hand.
-    pub fn question(port: QuestionPort) -> Self {
+    pub fn question() -> Self {
         let lead = "Asks the user. In Plan mode the call waits for the first response; in Work mode it returns a \
                     receipt at once and the answer arrives later as an input.";
-        Self { variant: Variant::Question, description: format!("{lead} {GUIDANCE}"), port }
+        Self { variant: Variant::Question, description: format!("{lead} {GUIDANCE}") }
     }
 
     /// `question_async`: never waits.
-    pub fn question_async(port: QuestionPort) -> Self {
+    pub fn question_async() -> Self {
         let lead = "Asks the user without waiting: returns a receipt at once, in every mode. The answer arrives later \
                     as an input.";
-        Self { variant: Variant::Async, description: format!("{lead} {GUIDANCE}"), port }
+        Self { variant: Variant::Async, description: format!("{lead} {GUIDANCE}") }
     }
 }
 
@@ -80,12 +79,11 @@ impl Tool for QuestionTool {
 
     fn prepare(&self, call: CallContext, arguments: JsonMap) -> BoxFuture<'static, Result<Prepared, ToolError>> {
         let waits = self.variant == Variant::Question && call.session.plan_mode && call.session.human_surface;
-        let port = self.port.clone();
-        Box::pin(async move { prepare(port, call, arguments, waits) })
+        Box::pin(async move { prepare(call, arguments, waits) })
     }
 }
 
-fn prepare(port: QuestionPort, call: CallContext, arguments: JsonMap, waits: bool) -> Result<Prepared, ToolError> {
+fn prepare(call: CallContext, arguments: JsonMap, waits: bool) -> Result<Prepared, ToolError> {
     let Arguments { questions } = serde_json::from_value(Value::Object(arguments))
         .map_err(|error| ToolError::invalid("invalid", format!("The arguments cannot be read: {error}.")))?;
     questions::check_items(&questions, false)
@@ -93,7 +91,7 @@ fn prepare(port: QuestionPort, call: CallContext, arguments: JsonMap, waits: boo
     let body = if !call.session.root {
         Body::Store(Box::new(move |_| Ok(for_the_parent(&questions))))
     } else if waits {
-        Body::run(move || wait_for_response(port, call, questions))
+        Body::run(move || wait_for_response(call, questions))
     } else {
         let publication = publication(&call, QuestionMode::Deferred, questions);
         Body::Store(Box::new(move |tx| {
@@ -147,11 +145,8 @@ fn receipt(question: &Question) -> Result<ToolOutput, ToolError> {
 
 /// Publishes and waits for the first response. The request stays when the wait is given up; running this again for
 /// the same call waits on it, or takes the answer that is stored.
-async fn wait_for_response(
-    port: QuestionPort,
-    call: CallContext,
-    questions: Vec<NewItem>,
-) -> Result<ToolOutput, ToolError> {
+async fn wait_for_response(call: CallContext, questions: Vec<NewItem>) -> Result<ToolOutput, ToolError> {
+    let port = &call.services.questions;
     let published = port.publish_from(publication(&call, QuestionMode::Blocking, questions)).await;
     let mut question = published.map_err(tool_error)?;
     while question.holds_its_call() {

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use zuno::host::NoHost;
 use zuno::question::{PublishParams, QuestionPort};
-use zuno::search::Ripgrep;
 use zuno::store::inbox::{self, InputRecord};
 use zuno::store::questions::{Action, Answers, Choice, Command, NewItem, Purpose, Question, QuestionMode};
 use zuno::store::sessions::{self, SessionMode, SessionRecord, SessionSetup, SessionState};
@@ -191,8 +190,8 @@ pub(crate) struct Caller {
 pub(crate) const WORK: Caller = Caller { plan_mode: false, root: true, human_surface: true };
 pub(crate) const PLAN: Caller = Caller { plan_mode: true, root: true, human_surface: true };
 
-pub(crate) fn tools(world: &World) -> [QuestionTool; 2] {
-    [QuestionTool::question(world.port.clone()), QuestionTool::question_async(world.port.clone())]
+pub(crate) fn tools() -> [QuestionTool; 2] {
+    [QuestionTool::question(), QuestionTool::question_async()]
 }
 
 pub(crate) fn arguments() -> Value {
@@ -221,12 +220,10 @@ pub(crate) fn session_context(world: &World, caller: Caller, layers: Layers) -> 
     }
 }
 
+/// The rooms tools stand on, with the port of the world in place of one of their own.
 pub(crate) fn services(world: &World) -> Arc<Services> {
-    Arc::new(Services {
-        store: world.store.clone(),
-        host: Arc::new(NoHost),
-        clock: world.clock.clone(),
-        ids: Arc::new(RandomIds::default()),
-        ripgrep: Ripgrep::new(),
-    })
+    let ids = Arc::new(RandomIds::default());
+    let mut services = Services::new(world.store.clone(), Arc::new(NoHost), world.clock.clone(), ids);
+    services.questions = world.port.clone();
+    Arc::new(services)
 }
