@@ -397,6 +397,7 @@ fn present(
         metadata,
         attachments: output.attachments,
         continuation: output.continuation,
+        claims: output.claims,
         error: output.error,
         time_started: None,
     };

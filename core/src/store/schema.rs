@@ -2,7 +2,9 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::{StoreError, artifacts, calls, events, leases, permissions, read_receipts, sessions, verification};
+use super::{
+    StoreError, artifacts, calls, events, inbox, leases, permissions, questions, read_receipts, sessions, verification,
+};
 
 /// The schema this version writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -17,6 +19,8 @@ const MIGRATIONS: &[&[&str]] = &[&[
     artifacts::SCHEMA,
     read_receipts::SCHEMA,
     verification::SCHEMA,
+    questions::SCHEMA,
+    inbox::SCHEMA,
 ]];
 
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {

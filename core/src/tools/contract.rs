@@ -12,7 +12,7 @@ use crate::host::{BoxFuture, Host};
 use crate::store::StoreError;
 use crate::text::rules::{Layers, Place};
 use crate::types::{
-    Ask, Attachment, CallId, Clock, Continuation, CycleId, Declarations, Effect, IdSource, JsonMap, MessageId,
+    Ask, Attachment, CallId, Clock, Continuation, CycleId, Declarations, Effect, IdSource, InputId, JsonMap, MessageId,
     SessionId, ToolError, TurnId,
 };
 pub use crate::types::{Captured, Output};
@@ -160,6 +160,8 @@ pub struct Services {
     pub sandbox: Arc<crate::sandbox::Sandbox>,
     /// Where live events go; `None` = nobody listens.
     pub live: Option<Live>,
+    /// Questions to a person.
+    pub questions: crate::question::QuestionPort,
 }
 
 /// Takes a live event: its session, its type, its fields.
@@ -168,7 +170,17 @@ pub type Live = Arc<dyn Fn(&SessionId, &str, Value) + Send + Sync>;
 impl Services {
     /// The rooms over a store and a host.
     pub fn new(store: crate::store::Store, host: Arc<dyn Host>, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
-        Self { store, host, clock, ids, ripgrep: crate::search::Ripgrep::new(), sandbox: Arc::default(), live: None }
+        let questions = crate::question::QuestionPort::new(store.clone(), Arc::clone(&clock));
+        Self {
+            store,
+            host,
+            clock,
+            ids,
+            ripgrep: crate::search::Ripgrep::new(),
+            sandbox: Arc::default(),
+            questions,
+            live: None,
+        }
     }
 }
 
@@ -225,6 +237,8 @@ pub struct ToolOutput {
     pub attachments: Vec<Attachment>,
     /// What the engine does next.
     pub continuation: Continuation,
+    /// Inbox rows whose content this result is: taken out of the queue in the transaction that settles the call.
+    pub claims: Vec<InputId>,
     /// How the call ended when it did not end well.
     pub error: Option<ToolError>,
     /// What has to become true together with the settlement.

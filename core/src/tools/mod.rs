@@ -6,6 +6,7 @@ pub mod contract;
 pub mod glob;
 pub mod grep;
 pub mod host_tool;
+pub mod question;
 pub mod read;
 pub mod shell;
 pub mod write;
@@ -26,5 +27,7 @@ pub fn builtin() -> Vec<Arc<dyn Tool>> {
         Arc::new(write::Write),
         Arc::new(shell::Shell),
         Arc::new(bg::Bg),
+        Arc::new(question::QuestionTool::question()),
+        Arc::new(question::QuestionTool::question_async()),
     ]
 }

@@ -170,15 +170,7 @@ impl Bench {
 fn services() -> Arc<Services> {
     let (clock, ids) = (Arc::new(SystemClock), Arc::new(RandomIds::default()));
     let store = Store::open(Location::Memory, clock.clone(), ids.clone(), Arc::new(NoEvents)).unwrap();
-    Arc::new(Services {
-        store,
-        host: Arc::new(NoHost),
-        clock,
-        ids,
-        ripgrep: zuno::search::Ripgrep::new(),
-        sandbox: Arc::default(),
-        live: None,
-    })
+    Arc::new(Services::new(store, Arc::new(NoHost), clock, ids))
 }
 
 pub(crate) fn object(value: Value) -> JsonMap {

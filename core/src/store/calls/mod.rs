@@ -92,19 +92,19 @@ const COLUMNS: &str = "session_id, message_id, call_id, turn_id, cycle_id, step,
     attachments, error, uncertain, continuation, time_created, dispatched_at, time_started, time_completed";
 
 /// The word a unit variant is stored as.
-fn word<T: Serialize>(value: &T) -> Result<String, StoreError> {
+pub(super) fn word<T: Serialize>(value: &T) -> Result<String, StoreError> {
     match serde_json::to_value(value)? {
         serde_json::Value::String(text) => Ok(text),
         other => Err(StoreError::Record(format!("{other} is no word"))),
     }
 }
 
-fn parse_word<T: DeserializeOwned>(text: String) -> Result<T, StoreError> {
+pub(super) fn parse_word<T: DeserializeOwned>(text: String) -> Result<T, StoreError> {
     Ok(serde_json::from_value(serde_json::Value::String(text))?)
 }
 
 /// An absent document is stored as an empty text.
-fn document<T: DeserializeOwned>(text: &str) -> Result<Option<T>, StoreError> {
+pub(super) fn document<T: DeserializeOwned>(text: &str) -> Result<Option<T>, StoreError> {
     if text.is_empty() { Ok(None) } else { Ok(Some(serde_json::from_str(text)?)) }
 }
 

@@ -4,10 +4,10 @@ use rusqlite::{OptionalExtension, params};
 use serde_json::{Value, json};
 
 use super::{CallKey, query, word};
-use crate::store::{StoreError, Tx};
+use crate::store::{StoreError, Tx, inbox};
 use crate::types::{
-    Attachment, BlockKind, CallState, Continuation, ErrorKind, EventDraft, JsonMap, Millis, Outcome, Part, ToolError,
-    Uncertainty,
+    Attachment, BlockKind, CallState, Continuation, ErrorKind, EventDraft, InputId, JsonMap, Millis, Outcome, Part,
+    ToolError, Uncertainty,
 };
 
 /// How a call ended.
@@ -23,6 +23,8 @@ pub struct Settlement {
     pub attachments: Vec<Attachment>,
     /// What the engine does next.
     pub continuation: Continuation,
+    /// Inbox rows whose content this result is. They leave the queue with it, unless the call did not end well.
+    pub claims: Vec<InputId>,
     /// `None` = ok; the outcome follows from the kind.
     pub error: Option<ToolError>,
     /// When the body started.
@@ -148,6 +150,9 @@ pub fn settle(tx: &mut Tx<'_>, key: &CallKey, settlement: &Settlement) -> Result
         ..before
     };
     announce(tx, &part)?;
+    if outcome == Outcome::Ok {
+        inbox::consume(tx, &key.session_id, &settlement.claims)?;
+    }
     Ok(part)
 }
 
