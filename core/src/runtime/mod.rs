@@ -9,6 +9,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio_util::sync::CancellationToken;
+
 use crate::config::{Config, Loaded};
 use crate::dispatch::{DispatchSession, Dispatcher};
 use crate::store::{Durability, StoreError, leases};
@@ -16,7 +18,7 @@ use crate::tools::contract::Services;
 use crate::types::{Error, Result, SessionId};
 
 pub use open::Options;
-pub use waiting::{Waiting, WaitingKind};
+pub use waiting::Waiting;
 
 /// An open runtime without threads of its own. Clones share it.
 #[derive(Clone)]
@@ -32,6 +34,14 @@ struct Inner {
     home: Option<String>,
     sessions: Mutex<HashMap<SessionId, Arc<DispatchSession>>>,
     closed: AtomicBool,
+    // Ends the tasks that belong to nobody's call.
+    stop: CancellationToken,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
 }
 
 impl Kernel {
@@ -98,6 +108,7 @@ impl Kernel {
     /// From now on nothing new starts; everything that runs is interrupted. Says whether it was open.
     pub(crate) fn begin_close(&self) -> bool {
         let was_open = !self.inner.closed.swap(true, Ordering::AcqRel);
+        self.inner.stop.cancel();
         for (id, session) in self.sessions().iter() {
             session.interrupt();
             if was_open {

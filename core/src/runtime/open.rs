@@ -5,7 +5,8 @@ use std::ffi::OsStr;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::hub::Hub;
 use super::{Inner, Kernel};
@@ -14,7 +15,9 @@ use crate::dispatch::registry::Registry;
 use crate::dispatch::{Dispatcher, Hooks};
 use crate::host::Host;
 use crate::permission::Broker;
+use crate::question;
 use crate::store::leases::{self, HEARTBEAT};
+use crate::store::questions::Countdown;
 use crate::store::{Durability, Location, Store, StoreError};
 use crate::tools;
 use crate::tools::contract::Services;
@@ -89,10 +92,22 @@ impl Kernel {
             home,
             sessions: Mutex::new(HashMap::new()),
             closed: AtomicBool::new(false),
+            stop: CancellationToken::new(),
         };
         let runtime = Self { inner: Arc::new(inner) };
         runtime.beat();
+        runtime.watch_questions();
         Ok(runtime)
+    }
+
+    /// Defers optional questions at their deadlines, until the runtime is closed.
+    fn watch_questions(&self) {
+        let (hub, stop) = (Arc::clone(&self.inner.hub), self.inner.stop.clone());
+        let countdown = move |entry: &Countdown| {
+            let data = json!({ "requestId": entry.request_id, "deadlineAt": entry.deadline_at });
+            hub.live(&entry.session_id, "question.countdown", data);
+        };
+        tokio::spawn(question::timer::run(self.services().questions.clone(), countdown, stop));
     }
 
     /// Says every few seconds that this owner lives, until the runtime is gone.

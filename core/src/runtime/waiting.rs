@@ -6,26 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::Kernel;
 use crate::types::{Millis, Result, SessionId};
 
-/// What kind of answer is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WaitingKind {
-    /// A permission request.
-    Permission,
-    /// A question.
-    Question,
-    /// Required input of a Goal.
-    RequiredInput,
-    /// A Plan that wants approval.
-    PlanApproval,
-}
-
 /// One thing that waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Waiting {
-    /// What kind of answer is wanted.
-    pub kind: WaitingKind,
+    /// `permission`, `question`, `required_input`, `plan_approval` or `goal_resume`.
+    pub kind: String,
     /// Its id.
     pub id: String,
     /// Where it belongs.
@@ -35,24 +21,25 @@ pub struct Waiting {
 }
 
 impl Kernel {
-    /// Everything that waits for a person, oldest first.
+    /// Everything that waits for a person, oldest first. Attaching late loses nothing: it is read from what is kept.
     ///
     /// # Errors
     /// The store's own failure.
     pub async fn waiting(&self) -> Result<Vec<Waiting>> {
         self.check_open()?;
-        let mut waiting: Vec<Waiting> = self
-            .dispatcher()
-            .broker
-            .list(None)
-            .into_iter()
-            .map(|request| Waiting {
-                kind: WaitingKind::Permission,
-                id: request.id.to_string(),
-                session_id: request.session_id,
-                since: request.time_created,
-            })
-            .collect();
+        let permissions = self.dispatcher().broker.list(None).into_iter().map(|request| Waiting {
+            kind: "permission".to_owned(),
+            id: request.id.to_string(),
+            session_id: request.session_id,
+            since: request.time_created,
+        });
+        let questions = self.services().questions.pending()?.into_iter().map(|open| Waiting {
+            kind: open.kind,
+            id: open.id.to_string(),
+            session_id: open.session_id,
+            since: open.since,
+        });
+        let mut waiting: Vec<Waiting> = permissions.chain(questions).collect();
         waiting.sort_by_key(|entry| entry.since);
         Ok(waiting)
     }

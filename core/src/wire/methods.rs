@@ -15,10 +15,12 @@ use crate::dispatch::registry::ToolInfo;
 use crate::dispatch::{DispatchResult, HookSpec};
 use crate::host::BoxFuture;
 use crate::output;
+use crate::question::{PublishParams, Waited};
 use crate::runtime::Waiting;
 use crate::runtime::hub::{Filter, Outlet};
 use crate::session::{CreateParams, ReconcileParams};
 use crate::store::calls::Message;
+use crate::store::questions::{Command, CommandReceipt, Question};
 use crate::store::sessions::SessionRecord;
 use crate::store::verification::{self, VerificationReceipt};
 use crate::store::{StoreError, events};
@@ -153,6 +155,11 @@ list!(
     SubscriptionId { subscription_id: u64 }
 );
 
+list!(
+    /// `question.list`
+    Questions { questions: Vec<Question> }
+);
+
 /// `event.read`
 #[derive(Serialize, JsonSchema)]
 pub(super) struct EventPage {
@@ -240,6 +247,24 @@ methods! {
     "permission.grants": OfSession => Grants, |inner, given, _| {
         inner.runtime.session_get(&given.session_id).await?;
         Ok(Grants { grants: inner.runtime.dispatcher().broker.grants(&given.session_id) })
+    };
+    "question.publish": PublishParams => Question, |inner, given, _| {
+        inner.runtime.driven(&given.session_id)?;
+        inner.runtime.services().questions.publish(given).await
+    };
+    "question.list": ListQuestions => Questions, |inner, given, _| {
+        Ok(Questions { questions: inner.runtime.services().questions.list(given.session_id, given.state)? })
+    };
+    "question.get": QuestionRef => Question, |inner, given, _| inner.runtime.services().questions.get(&given.request_id);
+    "question.respond": Command => CommandReceipt, |inner, given, _| {
+        inner.runtime.services().questions.respond(given).await
+    };
+    "question.wait": WaitQuestion => Waited, |inner, given, cancel| {
+        let questions = &inner.runtime.services().questions;
+        tokio::select! {
+            waited = questions.wait(&given.request_id, given.after_revision, given.timeout_ms) => waited,
+            () = cancel.cancelled() => Err(Error::new("failed.canceled", "The wait was cancelled; the question is as it was.")),
+        }
     };
     "artifact.read": ReadArtifact => Value, |inner, given, _| {
         inner.runtime.session_get(&given.session_id).await?;

@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::dispatch::CallInput;
 use crate::host::Port;
 use crate::session::ToolFormat;
-use crate::types::{Error, JsonMap, MessageId, PermissionId, ReceiptId, Reply, Result, SessionId};
+use crate::store::questions::QuestionState;
+use crate::types::{Error, JsonMap, MessageId, PermissionId, QuestionId, ReceiptId, Reply, Result, SessionId};
 
 /// Reads parameters. An unknown field names the nearest known one.
 pub(super) fn read<P: DeserializeOwned + JsonSchema>(method: &str, params: Value) -> Result<P> {
@@ -156,6 +157,27 @@ documents! {
         reply: Reply,
         /// Given to the model with a rejection.
         @default message: Option<String>,
+    }
+    /// `question.list`
+    ListQuestions {
+        /// Only this session.
+        @default session_id: Option<SessionId>,
+        /// Default: pending ones.
+        @default state: Option<QuestionState>,
+    }
+    /// `question.get`
+    QuestionRef {
+        /// The request.
+        request_id: QuestionId,
+    }
+    /// `question.wait`
+    WaitQuestion {
+        /// The request.
+        request_id: QuestionId,
+        /// Returns when the revision is past this one.
+        after_revision: i64,
+        /// Milliseconds; without it the wait has no end.
+        @default timeout_ms: Option<u64>,
     }
     /// `receipt.get`
     ReceiptRef {

@@ -31,7 +31,7 @@ impl TestHost {
     }
 
     pub fn try_open(options: Value, mut handler: Box<Handler>) -> Result<Self, Error> {
-        let wire = Wire::open(&options.to_string())?;
+        let wire = Wire::open(&with_ripgrep(options).to_string())?;
         let (seen, stop) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
         let watchers: Arc<Mutex<Vec<Sender<Value>>>> = Arc::default();
         let thread = {
@@ -118,6 +118,18 @@ impl TestHost {
         }
         panic!("no {what} within 30 s: {:?}", self.seen());
     }
+}
+
+/// Searches use the `rg` that the set-up brought.
+fn with_ripgrep(mut options: Value) -> Value {
+    let Some(path) = std::env::var_os("ZUNO_TEST_RG") else { return options };
+    if options["config"].is_null() {
+        options["config"] = json!({});
+    }
+    if options["config"]["search"].is_null() {
+        options["config"]["search"] = json!({ "ripgrep_path": path.to_str().unwrap() });
+    }
+    options
 }
 
 impl Drop for TestHost {
