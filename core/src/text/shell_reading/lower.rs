@@ -273,7 +273,9 @@ impl Lowering<'_> {
             }
         }
         let words = groups.into_iter().filter(|(span, _)| !span.is_empty());
-        words.map(|(span, members)| self.word(span, &members)).collect()
+        let words: Vec<Word> = words.map(|(span, members)| self.word(span, &members)).collect();
+        self.model.unreadable |= words.iter().any(|word| word.has_blank);
+        words
     }
 
     fn word(&self, span: Range<usize>, members: &[usize]) -> Word {

@@ -1,8 +1,8 @@
 //! Reading shell text as a syntax tree.
 //!
-//! One parse makes an owned [model](model) of the text, one [walk](walk) turns it into the commands that would run, and
-//! each question about a text is a file of its own: [constituents] for permission patterns, [offer] for `always`,
-//! [paths] for the files it names. Nothing here touches the file system, and nothing here panics on any text.
+//! One parse makes an owned `model` of the text, one `walk` turns it into the commands that would run, and
+//! each question about a text is a file of its own: `constituents` for permission patterns, `offer` for `always`,
+//! `paths` for the files it names. Nothing here touches the file system, and nothing here panics on any text.
 
 mod constituents;
 mod directory;

@@ -112,12 +112,16 @@ pub(super) struct Word {
     pub(super) raw: String,
     /// After quote removal, with what the shell expands left as written.
     pub(super) spelled: String,
+    /// The same with everything that the shell expands left out.
+    pub(super) literal: String,
     /// Holds `$`, a substitution or another user's home.
     pub(super) expands: bool,
     /// Holds an unquoted `*`, `?` or `[...]`.
     pub(super) globs: bool,
     /// Holds an unquoted `{a,b}` or `{1..3}`.
     pub(super) braces: bool,
+    /// Holds an unquoted blank, so it is not one word to a shell.
+    pub(super) has_blank: bool,
     /// What follows an unquoted `~` at the start.
     pub(super) tilde: Option<String>,
     /// What follows `$HOME` at the start, when nothing else expands.

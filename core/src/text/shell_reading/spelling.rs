@@ -23,10 +23,17 @@ pub(super) fn spellings(assignments: &[Word], words: &[Word]) -> Vec<String> {
             add(&mut found, &form);
         }
     }
-    // A word that expands to nothing is no word.
-    let present: Vec<Word> = words.iter().filter(|word| !word.expands || word.raw != word.spelled).cloned().collect();
-    if present.len() < words.len() && !present.is_empty() {
-        found.extend(spellings(&[], &present));
+    // An expansion may be empty, and an unquoted word of it is then no word.
+    if words.iter().any(|word| word.expands && word.raw != word.literal) {
+        let emptied = words.iter().map(|word| {
+            let is_open = word.expands && word.tilde.is_none();
+            let text = if is_open { word.literal.clone() } else { word.spelled.clone() };
+            Word { spelled: text.clone(), raw: text, expands: false, ..word.clone() }
+        });
+        let emptied: Vec<Word> = emptied.filter(|word| !word.spelled.is_empty()).collect();
+        if !emptied.is_empty() {
+            found.extend(spellings(&[], &emptied));
+        }
     }
     found.dedup();
     found

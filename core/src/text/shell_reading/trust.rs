@@ -39,7 +39,8 @@ fn node_is_sound(syntax: &Syntax, index: usize, ansi_quotes: bool) -> bool {
         Kind::TestCommand => !text.starts_with("[") || text.starts_with("[[") || !redirects_inside(syntax, index),
         Kind::HeredocRedirect => here_document_ends(syntax, index),
         Kind::HeredocContent | Kind::HeredocBody | Kind::HeredocStart | Kind::HeredocEnd | Kind::RawString => true,
-        Kind::Token => true,
+        // An empty substitution inside of a word.
+        Kind::Token => !text.starts_with("`") || text == "`",
         kind if syntax.is_leaf(index) => hidden_commands(text, kind).is_some(),
         _ => true,
     }

@@ -21,6 +21,8 @@ pub(super) fn word(
     Word {
         home: home_tail(raw, span.start, expansions, &found),
         raw: raw.to_owned(),
+        literal: found.erased(),
+        has_blank: found.has_blank,
         expands: found.expands || (tilde.is_some() && !is_home),
         globs: found.globs,
         braces: found.braces,
@@ -58,6 +60,23 @@ struct Findings {
     open_bracket: bool,
     open_brace: bool,
     listed_brace: bool,
+    has_blank: bool,
+    /// Where expansions stand in `spelled`.
+    expansions: Vec<Range<usize>>,
+}
+
+impl Findings {
+    /// The spelling with every expansion empty.
+    fn erased(&self) -> String {
+        let mut text = String::with_capacity(self.spelled.len());
+        let mut at = 0;
+        for part in &self.expansions {
+            text.push_str(self.spelled.get(at..part.start).unwrap_or_default());
+            at = part.end;
+        }
+        text.push_str(self.spelled.get(at..).unwrap_or_default());
+        text
+    }
 }
 
 struct Scan<'a> {
@@ -86,7 +105,9 @@ impl Scan<'_> {
             if let Some(part) = expansions.next_if(|part| part.start == self.base + self.at) {
                 self.out.expands = true;
                 let end = part.end.saturating_sub(self.base).clamp(self.at, self.raw.len());
+                let start = self.out.spelled.len();
                 self.out.spelled.push_str(self.raw.get(self.at..end).unwrap_or_default());
+                self.out.expansions.push(start..self.out.spelled.len());
                 if end > self.at {
                     self.at = end;
                     continue;
@@ -177,6 +198,7 @@ impl Scan<'_> {
             '{' => (out.open_brace, out.listed_brace) = (true, out.listed_brace && out.open_brace),
             ',' => out.listed_brace |= out.open_brace,
             '.' => out.listed_brace |= out.open_brace && out.spelled.ends_with('.'),
+            ' ' | '\t' | '\n' => out.has_blank = true,
             '}' => out.braces |= out.listed_brace,
             _ => {}
         }
