@@ -88,10 +88,12 @@ impl Kernel {
             reads_project: options.read_project,
             home,
             sessions: Mutex::new(HashMap::new()),
+            lanes: Mutex::new(HashMap::new()),
             closed: AtomicBool::new(false),
         };
         let runtime = Self { inner: Arc::new(inner) };
         runtime.beat();
+        runtime.follow();
         Ok(runtime)
     }
 
