@@ -226,3 +226,6 @@ impl Inner {
         self.writer.close(within);
     }
 }
+
+#[cfg(test)]
+mod commit_tests;
