@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::StoreError;
 use super::open::{BUSY, typed};
@@ -28,17 +29,18 @@ pub(super) fn inspect(path: &Path) -> Result<(), StoreError> {
     check_header(path)?;
     // A reader of a database in WAL mode leaves two files beside it when there were none; one that takes the file as
     // immutable does not.
-    if is_at_rest(path) {
-        let found = connect_immutable(path).and_then(|connection| look(&connection, path, size));
-        if found.is_ok() || is_at_rest(path) {
+    let before = at_rest(path);
+    if before.is_some() {
+        let found = connect_immutable(path).and_then(|connection| look(connection, path, size));
+        if found.is_ok() || at_rest(path) == before {
             return found;
         }
-        // Another process began to write meanwhile: what was seen may be torn.
+        // Another process wrote meanwhile: what was seen may be torn.
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(|error| typed(error, path))?;
     connection.busy_timeout(BUSY)?;
-    look(&connection, path, size)
+    look(connection, path, size)
 }
 
 // The exclusive lock is held: no connection of this process is open on the file, so opening it drops no lock.
@@ -51,13 +53,18 @@ fn check_header(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Whether the file alone is the whole database.
-fn is_at_rest(path: &Path) -> bool {
-    ["-wal", "-journal"].iter().all(|suffix| {
+/// Size and time of change of a file that alone is the whole database.
+fn at_rest(path: &Path) -> Option<(u64, SystemTime)> {
+    let beside = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
-        std::fs::metadata(PathBuf::from(name)).map_or(true, |found| found.len() == 0)
-    })
+        std::fs::metadata(PathBuf::from(name)).is_ok_and(|found| found.len() > 0)
+    };
+    if beside("-wal") || beside("-journal") {
+        return None;
+    }
+    let found = std::fs::metadata(path).ok()?;
+    Some((found.len(), found.modified().ok()?))
 }
 
 fn connect_immutable(path: &Path) -> Result<Connection, StoreError> {
@@ -83,7 +90,14 @@ fn immutable_uri(path: &Path) -> String {
     uri
 }
 
-fn look(connection: &Connection, path: &Path, size: u64) -> Result<(), StoreError> {
+fn look(mut connection: Connection, path: &Path, size: u64) -> Result<(), StoreError> {
+    // One state for all statements: another process may be creating the database.
+    let behavior = TransactionBehavior::Deferred;
+    let state = connection.transaction_with_behavior(behavior).map_err(|error| typed(error, path))?;
+    judge(&state, path, size)
+}
+
+fn judge(connection: &Connection, path: &Path, size: u64) -> Result<(), StoreError> {
     let found = schema::version(connection).map_err(|error| typed(error, path))?;
     if found > schema::VERSION {
         return Err(StoreError::NewerSchema { path: path.to_owned(), found, known: schema::VERSION });
