@@ -123,9 +123,11 @@ impl Runtime {
     pub async fn close(&self, deadline: Duration) {
         let kernel = self.kernel().clone();
         self.kernel().begin_close();
-        let finish = async move { tokio::time::timeout(deadline, kernel.finish_close()).await };
-        // A body that does not end in time stays stamped; recovery says what is known of it.
-        let _ = self.on_threads(async move { Ok(finish.await) }).await;
+        let finish = async move {
+            kernel.finish_close(deadline).await;
+            Ok(())
+        };
+        let _ = self.on_threads(finish).await;
     }
 
     pub(crate) fn kernel(&self) -> &Kernel {
@@ -166,7 +168,7 @@ impl Drop for Inner {
         let Some(threads) = self.threads.take() else { return };
         self.kernel.begin_close();
         if tokio::runtime::Handle::try_current().is_err() {
-            let _ = threads.block_on(async { tokio::time::timeout(DROP_DEADLINE, self.kernel.finish_close()).await });
+            threads.block_on(self.kernel.finish_close(DROP_DEADLINE));
         }
         threads.shutdown_background();
     }

@@ -54,6 +54,7 @@ fn note(context: &CallContext, mode: &'static str, result: Option<&Result<ToolOu
         crate::types::EventDraft::new("tool.dispatch.interrupted", data).in_turn(&context.turn_id, &context.cycle_id);
     let session = context.session.id.clone();
     context.services.store.submit::<crate::store::StoreError>(crate::store::Durability::Ordered, move |tx| {
+        crate::store::leases::fence(tx, &session, tx.owner())?;
         tx.emit(&session, draft).map(|_| ())
     });
 }

@@ -66,10 +66,17 @@ pub struct DispatchSession {
     /// Permits for overlapping calls; an exclusive call takes all of them, which makes it a barrier on both sides.
     pub(super) gate: Arc<Semaphore>,
     pub(super) bound: u32,
-    interrupts: Mutex<HashMap<u64, CancellationToken>>,
+    presences: Mutex<Presences>,
     messages: Mutex<HashMap<MessageId, Arc<tokio::sync::Mutex<()>>>>,
-    next: Mutex<u64>,
     left: Notify,
+}
+
+/// The dispatches that are under way.
+#[derive(Default)]
+struct Presences {
+    tokens: HashMap<u64, CancellationToken>,
+    next: u64,
+    closed: bool,
 }
 
 impl DispatchSession {
@@ -84,38 +91,62 @@ impl DispatchSession {
             failures: Failures::default(),
             gate: Arc::new(Semaphore::new(bound)),
             bound: u32::try_from(bound).unwrap_or(1),
-            interrupts: Mutex::new(HashMap::new()),
+            presences: Mutex::default(),
             messages: Mutex::new(HashMap::new()),
-            next: Mutex::new(0),
             left: Notify::new(),
         }
     }
 
+    fn presences(&self) -> std::sync::MutexGuard<'_, Presences> {
+        self.presences.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Cancels every dispatch that is under way; says whether there was one.
     pub fn interrupt(&self) -> bool {
-        let interrupts = self.interrupts.lock().unwrap_or_else(PoisonError::into_inner);
-        interrupts.values().for_each(CancellationToken::cancel);
-        !interrupts.is_empty()
+        let presences = self.presences();
+        presences.tokens.values().for_each(CancellationToken::cancel);
+        !presences.tokens.is_empty()
+    }
+
+    /// The same, and nothing starts any more: once it is idle it stays so.
+    pub fn close(&self) {
+        self.presences().closed = true;
+        self.interrupt();
     }
 
     /// Ends when no dispatch is under way.
     pub async fn idle(&self) {
         loop {
             let changed = self.left.notified();
-            if self.interrupts.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+            if self.presences().tokens.is_empty() {
                 return;
             }
             changed.await;
         }
     }
 
-    fn enter(self: &Arc<Self>, cancel: &CancellationToken) -> Presence {
+    /// Interrupts until no dispatch is under way, those that begin meanwhile included.
+    pub async fn stop(&self) {
+        loop {
+            let changed = self.left.notified();
+            if !self.interrupt() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    fn enter(self: &Arc<Self>, cancel: &CancellationToken) -> Result<Presence, Error> {
+        let mut presences = self.presences();
+        if presences.closed {
+            let text = format!("The session {} is being closed. Open it again with `session.open`.", self.context.id);
+            return Err(Error::new("closed.object", text).with("sessionId", self.context.id.as_str()));
+        }
         let token = cancel.child_token();
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        *next += 1;
-        let number = *next;
-        self.interrupts.lock().unwrap_or_else(PoisonError::into_inner).insert(number, token.clone());
-        Presence { session: Arc::clone(self), number, token }
+        presences.next += 1;
+        let number = presences.next;
+        presences.tokens.insert(number, token.clone());
+        Ok(Presence { session: Arc::clone(self), number, token })
     }
 
     /// Dispatches of one message follow each other, so that a repeated one finds the results of the first.
@@ -135,7 +166,7 @@ struct Presence {
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        self.session.interrupts.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+        self.session.presences().tokens.remove(&self.number);
         self.session.left.notify_waiters();
     }
 }
@@ -181,15 +212,11 @@ impl Dispatcher {
         is_final: bool,
         cancel: &CancellationToken,
     ) -> Result<DispatchResult, Error> {
-        check_ids(&calls)?;
-        let presence = session.enter(cancel);
-        let given = message.is_some();
+        check_ids(message.as_ref(), &calls)?;
+        let presence = session.enter(cancel)?;
         let message = message.unwrap_or_else(|| MessageId::generate(self.services.ids.as_ref()));
-        let lane = given.then(|| session.lane(&message));
-        let _turn = match &lane {
-            Some(lane) => Some(lane.lock().await),
-            None => None,
-        };
+        let lane = session.lane(&message);
+        let _turn = lane.lock().await;
         let mut result = DispatchResult {
             message_id: message.clone(),
             turn_id: None,
@@ -281,16 +308,26 @@ impl Dispatcher {
     }
 }
 
-/// Call ids have to tell the calls of a message apart.
-fn check_ids(calls: &[CallInput]) -> Result<(), Error> {
+/// Call ids have to tell the calls of a message apart, also from those that are named by their position.
+fn check_ids(message: Option<&MessageId>, calls: &[CallInput]) -> Result<(), Error> {
+    let fits = |id: &str| !id.is_empty() && id.len() <= 256;
+    if message.is_some_and(|message| !fits(message.as_str())) {
+        return Err(Error::arguments("A message id has between 1 and 256 bytes.").with("field", "messageId"));
+    }
     let mut seen = std::collections::HashSet::new();
-    for id in calls.iter().filter_map(|call| call.call_id.as_deref()) {
-        if id.is_empty() || id.len() > 256 {
+    for (position, call) in calls.iter().enumerate() {
+        let id = call_id(position, call);
+        if !fits(&id) {
             return Err(Error::arguments("A call id has between 1 and 256 bytes.").with("field", "callId"));
         }
-        if !seen.insert(id) {
+        if let Some(id) = seen.replace(id) {
             return Err(Error::arguments(format!("Two calls of the message have the id {id}.")).with("callId", id));
         }
     }
     Ok(())
+}
+
+/// The id of a call; one that has none goes by its position.
+pub(super) fn call_id(position: usize, call: &CallInput) -> String {
+    call.call_id.clone().unwrap_or_else(|| format!("call_{}", position + 1))
 }

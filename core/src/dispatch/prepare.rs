@@ -196,7 +196,10 @@ impl Dispatcher {
         let data = json!({ "callId": call_id, "hook": hook, "result": result });
         let draft = EventDraft::new("tool.hook", data).in_turn(&context.turn_id, &context.cycle_id);
         let id = session.context.id.clone();
-        self.services.store.submit::<StoreError>(Durability::Ordered, move |tx| tx.emit(&id, draft).map(|_| ()));
+        self.services.store.submit::<StoreError>(Durability::Ordered, move |tx| {
+            leases::fence(tx, &id, tx.owner())?;
+            tx.emit(&id, draft).map(|_| ())
+        });
     }
 
     /// Holds an identical call that failed a moment ago until its backoff has passed.

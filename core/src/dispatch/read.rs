@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::pipeline::CallInput;
+use super::pipeline::{CallInput, call_id};
 use super::registry::Registered;
 use super::surface::{Found, Snapshot};
 use crate::store::calls::NewCall;
@@ -32,7 +32,7 @@ pub(super) enum Reading {
 }
 
 pub(super) fn read(snapshot: &Snapshot, position: usize, input: CallInput) -> ReadCall {
-    let call_id = CallId::from(input.call_id.unwrap_or_else(|| format!("call_{}", position + 1)));
+    let call_id = CallId::from(call_id(position, &input));
     let reading = match snapshot.find(&input.name) {
         Found::Shown(known) => check(known, &input.arguments),
         Found::Denied(known) => Reading::Refused(hidden_by_rule(known.tool.name(), known.tool.permission_key())),

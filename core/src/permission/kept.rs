@@ -120,7 +120,11 @@ mod tests {
         let heard = Arc::new(Heard::default());
         let (clock, ids) = (Arc::new(SystemClock), Arc::new(RandomIds::default()));
         let store = Store::open(Location::Memory, clock, ids, heard.clone()).unwrap();
-        store.write::<_, StoreError>(DURABILITY, |tx| sessions::create(tx, &setup())).await.unwrap();
+        let create = |tx: &mut crate::store::Tx<'_>| {
+            sessions::create(tx, &setup())?;
+            crate::store::leases::take(tx, &"ses_a".into(), tx.owner()).map(|_| ())
+        };
+        store.write::<_, StoreError>(DURABILITY, create).await.unwrap();
         (store, heard)
     }
 

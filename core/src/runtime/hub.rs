@@ -14,8 +14,10 @@ const BYTES: usize = 8 << 20;
 
 /// Where the events of a subscription go.
 pub trait Outlet: Send + Sync {
-    /// Takes an event; never blocks.
+    /// Takes an event. Called while the hub is locked: never blocks and never calls back.
     fn deliver(&self, subscription: u64, event: Arc<Event>, bytes: usize);
+    /// Follows deliveries, without any lock held: the reader may be told.
+    fn wake(&self) {}
 }
 
 /// What a subscription wants to see.
@@ -32,9 +34,14 @@ pub struct Filter {
 }
 
 impl Filter {
-    fn covers(&self, event: &Event) -> bool {
-        self.session.as_ref().is_none_or(|session| *session == event.session_id)
-            && self.root.as_ref().is_none_or(|root| event.root_session_id.as_ref() == Some(root))
+    fn covers(&self, session: &SessionId, root: Option<&SessionId>) -> bool {
+        self.session.as_ref().is_none_or(|wanted| wanted == session)
+            && self.root.as_ref().is_none_or(|wanted| root == Some(wanted))
+    }
+
+    /// Whether the filter names this session or its tree, instead of taking whatever the runtime drives.
+    fn names(&self, session: &SessionId, root: &SessionId) -> bool {
+        (self.session.is_some() || self.root.is_some()) && self.covers(session, Some(root))
     }
 
     fn wants(&self, event: &Event) -> bool {
@@ -55,11 +62,12 @@ struct Subscription {
     lagging: Option<Lag>,
 }
 
-/// What a full subscription missed since it was full.
+/// What a subscription that is behind has missed. Durable events wait in the store; live ones are only counted.
 #[derive(Default)]
 struct Lag {
     dropped: u64,
-    announced: bool,
+    // Where the first of them was dropped.
+    session: Option<SessionId>,
 }
 
 #[derive(Default)]
@@ -80,12 +88,30 @@ impl EventSink for Hub {
     fn committed(&self, events: Vec<Arc<Event>>) {
         let mut state = self.lock();
         for event in events {
-            state.heads.insert(event.session_id.clone(), (event.seq, event.root_session_id.clone()));
+            state.raise_head(&event.session_id, event.seq, event.root_session_id.clone());
             for (id, subscription) in &mut state.subscriptions {
                 subscription.offer(*id, &event);
             }
         }
+        let outlets = state.outlets();
+        drop(state);
+        wake(&outlets);
     }
+}
+
+impl State {
+    fn raise_head(&mut self, session: &SessionId, seq: i64, root: Option<SessionId>) {
+        let head = self.heads.entry(session.clone()).or_insert((seq, root));
+        head.0 = head.0.max(seq);
+    }
+
+    fn outlets(&self) -> Vec<Arc<dyn Outlet>> {
+        self.subscriptions.values().map(|subscription| Arc::clone(&subscription.outlet)).collect()
+    }
+}
+
+fn wake(outlets: &[Arc<dyn Outlet>]) {
+    outlets.iter().for_each(|outlet| outlet.wake());
 }
 
 impl Hub {
@@ -109,6 +135,9 @@ impl Hub {
         for (id, subscription) in &mut state.subscriptions {
             subscription.offer(*id, &event);
         }
+        let outlets = state.outlets();
+        drop(state);
+        wake(&outlets);
     }
 
     fn unstored(&self, session: SessionId, root: Option<SessionId>, seq: i64, kind: &str, data: Value) -> Event {
@@ -139,23 +168,32 @@ impl Hub {
         limit: usize,
         outlet: Arc<dyn Outlet>,
     ) -> Result<u64, Error> {
-        let mut cursors = HashMap::new();
-        if let Some(session) = filter.session.clone() {
-            let asked = session.clone();
-            let last = store
-                .read::<_, StoreError>(move |connection| events::last_seq(connection, &asked))?
-                .ok_or_else(|| Error::not_found("session", session.as_str()))?;
-            if after.is_some_and(|after| after < 0 || after > last) {
-                let text = format!("`after` has to be between 0 and {last}, the last event of this session.");
-                return Err(Error::arguments(text).with("last", last));
+        let head = match filter.session.as_ref().or(filter.root.as_ref()) {
+            Some(session) => Some(stored_head(store, session)?),
+            None => None,
+        };
+        match (&filter.session, after, &head) {
+            (None, Some(_), _) => {
+                return Err(Error::arguments("`after` needs `sessionId`: numbers count per session."));
             }
-            cursors.insert(session, after.unwrap_or(last));
-        } else if after.is_some() {
-            return Err(Error::arguments("`after` needs `sessionId`: numbers count per session."));
+            (_, Some(after), Some((last, _))) if after < 0 || after > *last => {
+                let text = format!("`after` has to be between 0 and {last}, the last event of this session.");
+                return Err(Error::arguments(text).with("last", *last));
+            }
+            _ => {}
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let mut state = self.lock();
-        let mut subscription = Subscription {
+        // A session of another time or process has no head here yet.
+        if let (Some(session), Some((last, root))) = (&filter.session, head) {
+            state.raise_head(session, last, Some(root));
+        }
+        let now = state.heads.iter().map(|(session, (seq, _))| (session.clone(), *seq)).collect();
+        let cursors = match (filter.session.clone(), after) {
+            (Some(session), Some(after)) => HashMap::from([(session, after)]),
+            _ => now,
+        };
+        let subscription = Subscription {
             filter,
             outlet,
             limit: limit.max(1),
@@ -163,14 +201,8 @@ impl Hub {
             waiting_bytes: 0,
             cursors,
             // Whoever starts in the past catches up first.
-            lagging: after.map(|_| Lag { dropped: 0, announced: true }),
+            lagging: after.map(|_| Lag::default()),
         };
-        if after.is_none() {
-            for (session, (seq, _)) in &state.heads {
-                let cursor = subscription.cursors.entry(session.clone()).or_insert(*seq);
-                *cursor = (*cursor).max(*seq);
-            }
-        }
         state.subscriptions.insert(id, subscription);
         drop(state);
         self.catch_up(store, id);
@@ -194,83 +226,108 @@ impl Hub {
 
     /// Brings a lagging subscription up to date from the store, as far as there is room.
     pub fn catch_up(&self, store: &Store, id: u64) {
-        self.announce_lag(id);
-        loop {
-            let Some((session, after)) = self.next_gap(id) else { return };
-            let asked = session.clone();
-            let Ok(page) = store.read::<_, StoreError>(move |connection| events::page(connection, &asked, after, 256))
-            else {
-                return;
-            };
-            if page.is_empty() || !self.refill(id, page) {
-                return;
-            }
+        if let Some(outlet) = self.fill(store, id) {
+            outlet.wake();
         }
     }
 
+    /// The sessions and roots that subscribers name.
+    pub fn followed(&self) -> Vec<SessionId> {
+        let state = self.lock();
+        let filters = state.subscriptions.values().map(|subscription| &subscription.filter);
+        let mut named: Vec<_> = filters.filter_map(|filter| filter.session.as_ref().or(filter.root.as_ref())).collect();
+        named.sort_unstable();
+        named.dedup();
+        named.into_iter().cloned().collect()
+    }
+
+    /// The store holds events of a session up to a number; another process may have written them. From a thread that
+    /// may read the store.
+    pub fn observed(&self, store: &Store, session: &SessionId, seq: i64, root: &SessionId) {
+        let mut state = self.lock();
+        state.raise_head(session, seq, Some(root.clone()));
+        let mut behind = Vec::new();
+        for (id, subscription) in &mut state.subscriptions {
+            // Children of a followed root begin with their first event.
+            let cursor = subscription.cursors.get(session).copied().unwrap_or(0);
+            if cursor < seq && subscription.filter.names(session, root) {
+                subscription.cursors.insert(session.clone(), cursor);
+                subscription.lagging.get_or_insert_default();
+                behind.push(*id);
+            }
+        }
+        drop(state);
+        behind.into_iter().for_each(|id| self.catch_up(store, id));
+    }
+
+    fn fill(&self, store: &Store, id: u64) -> Option<Arc<dyn Outlet>> {
+        let outlet = Arc::clone(&self.lock().subscriptions.get(&id)?.outlet);
+        self.announce_lag(id);
+        while let Some((session, after, head)) = self.next_gap(id) {
+            let asked = session.clone();
+            let page = store.read::<_, StoreError>(move |connection| events::page(connection, &asked, after, 256));
+            // The runtime is closing, or the store is broken and everybody is told by their own operation.
+            let Ok(page) = page else { break };
+            if page.is_empty() {
+                // The session was deleted with its events: there is nothing left to wait for.
+                self.skip(id, &session, head);
+            } else if !self.refill(id, page) {
+                break;
+            }
+        }
+        Some(outlet)
+    }
+
+    /// Says what was dropped, at the place where it was.
     fn announce_lag(&self, id: u64) {
         let mut state = self.lock();
-        let State { subscriptions, heads } = &mut *state;
-        let Some(subscription) = subscriptions.get_mut(&id) else { return };
-        let Some(lag) = subscription.lagging.as_mut().filter(|lag| !lag.announced) else { return };
-        lag.announced = true;
-        let dropped = std::mem::take(&mut lag.dropped);
-        if dropped == 0 {
-            return;
-        }
-        let session = subscription.filter.session.clone().or_else(|| heads.keys().next().cloned());
-        let Some(session) = session else { return };
+        let Some(subscription) = state.subscriptions.get_mut(&id) else { return };
+        self.tell_dropped(id, subscription);
+    }
+
+    fn tell_dropped(&self, id: u64, subscription: &mut Subscription) {
+        let Some(lag) = subscription.lagging.as_mut().filter(|lag| lag.dropped > 0) else { return };
+        let Lag { dropped, session: Some(session) } = std::mem::take(lag) else { return };
         let cursor = subscription.cursors.get(&session).copied().unwrap_or(0);
         let data = json!({ "dropped": dropped, "resumeAfter": cursor });
         let event = self.unstored(session, subscription.filter.root.clone(), cursor, "stream.lagged", data);
         subscription.push(id, Arc::new(event));
     }
 
-    /// The next session with stored events that were not delivered; ends the lag when there is none.
-    fn next_gap(&self, id: u64) -> Option<(SessionId, i64)> {
+    /// The next session with stored events that were not delivered: from where, and up to where at least. Ends the lag
+    /// when there is none.
+    fn next_gap(&self, id: u64) -> Option<(SessionId, i64, i64)> {
         let mut state = self.lock();
         let State { subscriptions, heads } = &mut *state;
         let subscription = subscriptions.get_mut(&id)?;
         subscription.lagging.as_ref()?;
-        let filter = &subscription.filter;
         for (session, (head, root)) in heads.iter() {
-            let covered = filter.session.as_ref().is_none_or(|wanted| wanted == session)
-                && filter.root.as_ref().is_none_or(|wanted| root.as_ref() == Some(wanted));
-            let cursor = subscription.cursors.get(session).copied().unwrap_or(0);
-            if covered && cursor < *head {
-                return Some((session.clone(), cursor));
+            let cursor = subscription.cursors.get(session).copied().unwrap_or(*head);
+            if cursor < *head && subscription.filter.covers(session, root.as_ref()) {
+                return Some((session.clone(), cursor, *head));
             }
         }
-        // A session of another time has no head in this runtime yet: the store is asked until it has no more.
-        match &filter.session {
-            Some(session) if !heads.contains_key(session) => {
-                let cursor = subscription.cursors.get(session).copied().unwrap_or(0);
-                Some((session.clone(), cursor)).filter(|_| subscription.probe())
-            }
-            _ => {
-                subscription.lagging = None;
-                None
-            }
+        self.tell_dropped(id, subscription);
+        subscription.lagging = None;
+        None
+    }
+
+    fn skip(&self, id: u64, session: &SessionId, head: i64) {
+        if let Some(subscription) = self.lock().subscriptions.get_mut(&id) {
+            subscription.advance(session, head);
         }
     }
 
     /// Delivers stored events; answers whether there is room for more.
     fn refill(&self, id: u64, page: Vec<Event>) -> bool {
         let mut state = self.lock();
-        let State { subscriptions, heads } = &mut *state;
-        let Some(subscription) = subscriptions.get_mut(&id) else { return false };
         for event in page {
-            let head = heads.entry(event.session_id.clone()).or_insert((event.seq, event.root_session_id.clone()));
-            head.0 = head.0.max(event.seq);
+            state.raise_head(&event.session_id, event.seq, event.root_session_id.clone());
+            let Some(subscription) = state.subscriptions.get_mut(&id) else { return false };
             if !subscription.has_room() {
                 return false;
             }
-            let cursor = subscription.cursors.entry(event.session_id.clone()).or_insert(0);
-            if event.seq <= *cursor {
-                continue;
-            }
-            *cursor = event.seq;
-            if subscription.filter.wants(&event) {
+            if subscription.advance(&event.session_id, event.seq) && subscription.filter.wants(&event) {
                 subscription.push(id, Arc::new(event));
             }
         }
@@ -278,37 +335,49 @@ impl Hub {
     }
 }
 
+fn stored_head(store: &Store, session: &SessionId) -> Result<(i64, SessionId), Error> {
+    let asked = session.clone();
+    let found = store.read::<_, StoreError>(move |connection| events::head(connection, &asked))?;
+    found.ok_or_else(|| Error::not_found("session", session.as_str()))
+}
+
 impl Subscription {
     fn has_room(&self) -> bool {
         self.waiting < self.limit && self.waiting_bytes < BYTES
     }
 
-    fn probe(&mut self) -> bool {
-        // One look is enough: what is committed from now on arrives through the hub.
-        self.lagging.take().is_some()
+    /// Moves the cursor of a session forward; false when it has been there. An event comes by twice when the store
+    /// shows it before its commit has been told here.
+    fn advance(&mut self, session: &SessionId, seq: i64) -> bool {
+        let cursor = self.cursors.entry(session.clone()).or_insert(seq - 1);
+        let forward = seq > *cursor;
+        *cursor = (*cursor).max(seq);
+        forward
     }
 
     fn offer(&mut self, id: u64, event: &Arc<Event>) {
-        if !self.filter.covers(event) {
+        if !self.filter.covers(&event.session_id, event.root_session_id.as_ref()) {
             return;
         }
         let wanted = self.filter.wants(event);
-        match &mut self.lagging {
-            None if self.waiting < self.limit && self.waiting_bytes < BYTES => {
-                if event.durable {
-                    self.cursors.insert(event.session_id.clone(), event.seq);
-                }
-                if wanted {
-                    self.push(id, Arc::clone(event));
-                }
+        let room = self.lagging.is_none() && (self.has_room() || !wanted);
+        if event.durable {
+            // A session that is new to this subscription begins with this event, also when it has to wait.
+            self.cursors.entry(event.session_id.clone()).or_insert(event.seq - 1);
+            if room && !self.advance(&event.session_id, event.seq) {
+                return;
             }
-            None => self.lagging = Some(Lag { dropped: u64::from(wanted && !event.durable), announced: false }),
-            Some(lag) => {
-                if wanted && !event.durable {
-                    lag.dropped += 1;
-                    lag.announced = false;
-                }
+        }
+        if room {
+            if wanted {
+                self.push(id, Arc::clone(event));
             }
+            return;
+        }
+        let lag = self.lagging.get_or_insert_default();
+        if wanted && !event.durable {
+            lag.dropped += 1;
+            lag.session.get_or_insert_with(|| event.session_id.clone());
         }
     }
 

@@ -1,6 +1,7 @@
 //! The kernel under every face: opens the store, wires the rooms, keeps what is open.
 
 mod diagnostics;
+mod follow;
 pub mod hub;
 mod open;
 mod waiting;
@@ -8,11 +9,13 @@ mod waiting;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, Loaded};
 use crate::dispatch::{DispatchSession, Dispatcher};
+use crate::store::calls::end_turn;
 use crate::store::{Durability, StoreError, leases};
 use crate::tools::contract::Services;
 use crate::types::{Error, Result, SessionId};
@@ -33,6 +36,7 @@ struct Inner {
     reads_project: bool,
     home: Option<String>,
     sessions: Mutex<HashMap<SessionId, Arc<DispatchSession>>>,
+    lanes: Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>,
     closed: AtomicBool,
     // Ends the tasks that belong to nobody's call.
     stop: CancellationToken,
@@ -90,6 +94,17 @@ impl Kernel {
         self.sessions().remove(id);
     }
 
+    /// Opening and closing one session follow each other: what is being opened is not closed, and nothing that runs is
+    /// taken for the remains of a crash.
+    pub(crate) async fn lane(&self, id: &SessionId) -> tokio::sync::OwnedMutexGuard<()> {
+        let lane = {
+            let mut lanes = self.inner.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+            lanes.retain(|_, lane| Arc::strong_count(lane) > 1);
+            Arc::clone(lanes.entry(id.clone()).or_default())
+        };
+        lane.lock_owned().await
+    }
+
     fn sessions(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Arc<DispatchSession>>> {
         self.inner.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -110,7 +125,7 @@ impl Kernel {
         let was_open = !self.inner.closed.swap(true, Ordering::AcqRel);
         self.inner.stop.cancel();
         for (id, session) in self.sessions().iter() {
-            session.interrupt();
+            session.close();
             if was_open {
                 self.hub().live(id, "runtime.closing", serde_json::json!({ "reason": "close" }));
             }
@@ -118,17 +133,27 @@ impl Kernel {
         was_open
     }
 
-    /// Waits until every session is idle, then gives all leases back.
-    pub(crate) async fn finish_close(&self) {
-        let sessions: Vec<_> = self.sessions().drain().map(|(_, session)| session).collect();
-        for session in sessions {
+    /// Lets what runs settle within a deadline, and closes the database in any case: a body that does not end in time
+    /// stays stamped, and recovery says what is known of it.
+    pub(crate) async fn finish_close(&self, deadline: Duration) {
+        let _ = tokio::time::timeout(deadline, self.settle_all()).await;
+        let store = self.services().store.clone();
+        let _ = tokio::task::spawn_blocking(move || store.close(deadline)).await;
+    }
+
+    /// Waits until every session is idle, then ends their turns and gives all leases back.
+    async fn settle_all(&self) {
+        let sessions: Vec<_> = self.sessions().drain().collect();
+        let store = &self.services().store;
+        for (id, session) in sessions {
+            session.close();
             session.idle().await;
+            store.submit::<StoreError>(Durability::Ordered, move |tx| {
+                let facts = serde_json::json!({ "reason": "shutdown" });
+                end_turn(tx, tx.owner(), &id, "turn.interrupted", facts).map(|_| ())
+            });
         }
-        let owner = self.services().store.owner().clone();
-        let write = self
-            .services()
-            .store
-            .write::<_, StoreError>(Durability::Ordered, move |tx| leases::release_all(tx, &owner));
+        let write = store.write::<_, StoreError>(Durability::Ordered, |tx| leases::release_all(tx, tx.owner()));
         // A store that fails at this point keeps the leases; the next owner sees that this process is gone.
         let _ = write.await;
     }

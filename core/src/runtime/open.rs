@@ -91,12 +91,14 @@ impl Kernel {
             reads_project: options.read_project,
             home,
             sessions: Mutex::new(HashMap::new()),
+            lanes: Mutex::new(HashMap::new()),
             closed: AtomicBool::new(false),
             stop: CancellationToken::new(),
         };
         let runtime = Self { inner: Arc::new(inner) };
         runtime.beat();
         runtime.watch_questions();
+        runtime.follow();
         Ok(runtime)
     }
 

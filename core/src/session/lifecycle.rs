@@ -68,8 +68,13 @@ impl Kernel {
     /// `not_found.object`, `busy.session` naming the owner, `arguments.*` when its directory is gone.
     pub async fn session_open(&self, id: &SessionId) -> Result<SessionRecord> {
         self.check_open()?;
-        if self.kept(id).is_some() {
-            return self.session_get(id).await;
+        let _turn = self.lane(id).await;
+        if let Some(session) = self.kept(id) {
+            if self.owns(id)? {
+                return self.session_get(id).await;
+            }
+            // Another process took it over while this one did not get to say that it lives.
+            self.let_go(id, &session).await;
         }
         let setup = self.stored_session(id)?;
         if setup.record.state == SessionState::Archived {
@@ -99,6 +104,7 @@ impl Kernel {
     /// # Errors
     /// `not_found.object`, or the store's own failure.
     pub async fn session_close(&self, id: &SessionId) -> Result<SessionRecord> {
+        let _turn = self.lane(id).await;
         self.end(id, SessionState::Closed).await
     }
 
@@ -107,6 +113,7 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::session_close`].
     pub async fn session_archive(&self, id: &SessionId) -> Result<SessionRecord> {
+        let _turn = self.lane(id).await;
         self.end(id, SessionState::Archived).await
     }
 
@@ -116,6 +123,7 @@ impl Kernel {
     /// `not_found.object`, `conflict.revision` when it is not archived.
     pub async fn session_unarchive(&self, id: &SessionId) -> Result<SessionRecord> {
         self.check_open()?;
+        let _turn = self.lane(id).await;
         if self.stored_session(id)?.record.state != SessionState::Archived {
             return Err(Error::new("conflict.revision", format!("The session {id} is not archived.")));
         }
@@ -133,6 +141,7 @@ impl Kernel {
     /// # Errors
     /// `not_found.object`, `busy.session`.
     pub async fn session_delete(&self, id: &SessionId) -> Result<bool> {
+        let _turn = self.lane(id).await;
         self.end(id, SessionState::Closed).await?;
         let (key, owner) = (id.clone(), self.services().store.owner().clone());
         let listed = key.clone();
@@ -156,13 +165,14 @@ impl Kernel {
         self.check_open()?;
         self.stored_session(id)?;
         if let Some(session) = self.kept(id) {
-            self.quiesce(&session).await;
-            self.dispatcher().broker.forget_session(id);
-            self.forget(id);
+            self.let_go(id, &session).await;
         }
         let (key, owner) = (id.clone(), self.services().store.owner().clone());
         let write = self.services().store.write::<_, StoreError>(Durability::Ordered, move |tx| {
             leases::take(tx, &key, &owner)?;
+            // A session that is not open here may be what a crash left behind.
+            recover(tx, &key)?;
+            permissions::recover(tx, &key)?;
             end_turn(tx, &owner, &key, "turn.interrupted", json!({ "reason": "session_close" }))?;
             sessions::set_state(tx, &key, state)?;
             leases::release(tx, &key, &owner)
@@ -171,10 +181,18 @@ impl Kernel {
         self.session_get(id).await
     }
 
-    /// Interrupts a session and waits until every call has settled.
-    async fn quiesce(&self, session: &Arc<DispatchSession>) {
-        session.interrupt();
+    /// Stops driving a session: interrupts it, waits until every call has settled, forgets what was allowed.
+    async fn let_go(&self, id: &SessionId, session: &DispatchSession) {
+        session.close();
         session.idle().await;
+        self.dispatcher().broker.forget_session(id);
+        self.forget(id);
+    }
+
+    fn owns(&self, id: &SessionId) -> Result<bool> {
+        let (key, owner) = (id.clone(), self.services().store.owner().id.clone());
+        let read = move |connection: &rusqlite::Connection| leases::is_held(connection, &key, &owner);
+        Ok(self.services().store.read::<_, StoreError>(read)?)
     }
 
     /// Interrupts what the session does; says whether it did anything.
@@ -186,7 +204,7 @@ impl Kernel {
         let interrupted = session.interrupt();
         let (key, owner) = (id.clone(), self.services().store.owner().clone());
         if interrupted {
-            session.idle().await;
+            session.stop().await;
             let write = self.services().store.write::<_, StoreError>(Durability::Ordered, move |tx| {
                 end_turn(tx, &owner, &key, "turn.interrupted", json!({ "reason": reason }))
             });

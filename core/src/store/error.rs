@@ -31,6 +31,14 @@ pub enum StoreError {
         /// The newest schema this version knows.
         known: i64,
     },
+    /// The operating system does not let the file be read or written.
+    #[error("The database {} cannot be used: {reason}. It was left as it is; look at the disk and the file system.", .path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite reported.
+        reason: String,
+    },
     /// The file or its folder cannot be written.
     #[error("The database {} or its folder cannot be written. Check its permissions and the mount.", .0.display())]
     ReadOnly(PathBuf),
@@ -48,6 +56,9 @@ pub enum StoreError {
         /// The owner's process.
         pid: i64,
     },
+    /// Nobody owns the session any more: it was closed or deleted elsewhere.
+    #[error("This runtime does not own the session {0} any more. Open it again with `session.open`.")]
+    LeaseGone(String),
     /// The store was closed.
     #[error("The runtime is closed.")]
     Closed,
@@ -78,6 +89,8 @@ impl From<rusqlite::Error> for StoreError {
         use rusqlite::ErrorCode as Code;
         match error.sqlite_error_code() {
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Locked,
+            // A value that is not of the type this library stores there.
+            None if is_foreign_value(&error) => Self::Record(error.to_string()),
             _ => Self::Sqlite(error),
         }
     }
@@ -114,6 +127,8 @@ impl From<StoreError> for Error {
             StoreError::NotOwner { session, pid } => {
                 Self::new("busy.session", message).with("sessionId", session).with("pid", pid)
             }
+            StoreError::LeaseGone(session) => Self::new("busy.session", message).with("sessionId", session),
+            StoreError::Unusable { path, .. } => Self::new("store.io", message).with("path", path.to_string_lossy()),
             StoreError::Closed => Self::new("closed.object", message),
             StoreError::Record(_) => Self::new("store.damaged", message),
             StoreError::Sqlite(error) if is_corrupt(&error) => Self::new("store.damaged", message),
@@ -135,4 +150,12 @@ impl From<StoreError> for ToolError {
 
 pub(super) fn is_corrupt(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase))
+}
+
+fn is_foreign_value(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error as E;
+    matches!(
+        error,
+        E::FromSqlConversionFailure(..) | E::IntegralValueOutOfRange(..) | E::InvalidColumnType(..) | E::Utf8Error(..)
+    )
 }

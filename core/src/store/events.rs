@@ -22,6 +22,8 @@ CREATE TABLE events (
 
 /// Events one page holds at most.
 pub const PAGE: i64 = 1_000;
+/// Bytes of documents after which a page ends before it is full.
+const PAGE_BYTES: usize = 8 << 20;
 
 pub(super) fn insert(tx: &Tx<'_>, event: &Event) -> Result<(), StoreError> {
     let root = event.root_session_id.as_ref().unwrap_or(&event.session_id);
@@ -49,6 +51,9 @@ pub(super) fn insert(tx: &Tx<'_>, event: &Event) -> Result<(), StoreError> {
 /// `not_found.object` for an unknown session, `arguments.invalid` for a number beyond the end.
 pub fn read(connection: &Connection, session: &SessionId, after: i64, limit: i64) -> Result<Vec<Event>, Error> {
     let last = last_seq(connection, session)?.ok_or_else(|| Error::not_found("session", session.as_str()))?;
+    if limit < 0 {
+        return Err(Error::arguments("`limit` cannot be negative.").with("field", "limit"));
+    }
     if after < 0 || after > last {
         let message = format!("`after` is {after}, but the last event of this session is {last}.");
         return Err(Error::arguments(message).with("last", last));
@@ -56,18 +61,29 @@ pub fn read(connection: &Connection, session: &SessionId, after: i64, limit: i64
     Ok(page(connection, session, after, limit)?)
 }
 
-/// The same without the checks, for streams that catch up.
+/// The same without the checks, for streams that catch up. Large events make a page shorter, never empty.
 pub fn page(connection: &Connection, session: &SessionId, after: i64, limit: i64) -> Result<Vec<Event>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT session_id, seq, id, type, time, turn_id, cycle_id, root_id, data
          FROM events WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
     )?;
-    let rows = statement.query_map(params![session.as_str(), after, limit.clamp(0, PAGE)], |row| Ok(from_row(row)))?;
-    let mut events = Vec::new();
-    for row in rows {
-        events.push(row??);
+    let mut rows = statement.query(params![session.as_str(), after, limit.clamp(0, PAGE)])?;
+    let (mut events, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        bytes += row.get_ref(8)?.as_str().map_or(0, str::len);
+        events.push(from_row(row)?);
+        if bytes > PAGE_BYTES {
+            break;
+        }
     }
     Ok(events)
+}
+
+/// The number of the last durable event and the root of the tree; `None` for an unknown session.
+pub fn head(connection: &Connection, session: &SessionId) -> Result<Option<(i64, SessionId)>, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT last_seq, root_id FROM sessions WHERE id = ?1")?;
+    let row = |row: &Row<'_>| Ok((row.get(0)?, SessionId::from(row.get::<_, String>(1)?)));
+    Ok(statement.query_row([session.as_str()], row).optional()?)
 }
 
 /// The number of the last durable event; `None` for an unknown session.

@@ -3,10 +3,15 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
 use super::StoreError;
+
+/// A sweep of another process holds a lock for a moment; a second copy holds it for good.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// A lock file beside the database that names this process.
 pub(super) struct Exclusive {
@@ -19,6 +24,7 @@ impl Exclusive {
     pub(super) fn take(database: &Path) -> Result<Self, StoreError> {
         sweep(database);
         let path = lock_path(database, std::process::id());
+        let mut tries = 0;
         loop {
             let file = match File::options().create(true).truncate(false).write(true).open(&path) {
                 Ok(file) => file,
@@ -28,7 +34,12 @@ impl Exclusive {
                 Err(_) => return Err(StoreError::ReadOnly(database.to_owned())),
             };
             if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-                return Err(StoreError::SecondCopy(database.to_owned()));
+                tries += 1;
+                if tries == TRIES {
+                    return Err(StoreError::SecondCopy(database.to_owned()));
+                }
+                std::thread::sleep(PAUSE);
+                continue;
             }
             // A sweep of another process may have removed the name between open and lock: then the lock is on a file
             // that nobody else will find.
@@ -80,7 +91,9 @@ fn sweep(database: &Path) {
             continue;
         }
         let Ok(file) = File::options().write(true).open(entry.path()) else { continue };
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+        // The name is removed only while it still belongs to the locked file: its process may have been replaced by a
+        // new one of the same number.
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() && same_file(&file, &entry.path()) {
             let _ = std::fs::remove_file(entry.path());
         }
     }

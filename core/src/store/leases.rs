@@ -1,6 +1,6 @@
 //! One live owner per session. Others may read; a dead owner's lease is taken over.
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::json;
 
 use super::{StoreError, Tx};
@@ -42,12 +42,17 @@ impl Owner {
         Self { id: ids.next_id(), host_id: host_id(), pid, process_start: process_start(pid).unwrap_or(0) }
     }
 
+    /// Whether the holder of a lease still drives its session, as this store sees it.
     fn is_alive(&self, here: &Self, heartbeat_at: Millis, now: Millis) -> bool {
-        if self.host_id == here.host_id {
-            return process_start(self.pid) == Some(self.process_start) && self.process_start != 0
-                || self.process_start == 0 && now - heartbeat_at <= DEAD_AFTER;
+        let beats = now - heartbeat_at <= DEAD_AFTER;
+        if self.host_id != here.host_id {
+            return beats;
         }
-        now - heartbeat_at <= DEAD_AFTER
+        // One store per process and file: a lease of this very process belongs to a runtime that has ended.
+        let of_this_process = self.pid == here.pid && self.process_start == here.process_start;
+        // Without start times (no /proc) a pid says nothing, and only the heartbeat counts.
+        let runs = self.process_start == 0 || process_start(self.pid) == Some(self.process_start);
+        beats && runs && !of_this_process
     }
 }
 
@@ -74,19 +79,19 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(Owner, Millis)> {
     Ok((owner, row.get(4)?))
 }
 
-/// Takes the lease of a session. Answers whether a dead owner's lease was taken over.
+/// Takes the lease of a session, unless it is held already. Answers whether a dead owner's lease was taken over.
 pub fn take(tx: &mut Tx<'_>, session: &SessionId, owner: &Owner) -> Result<bool, StoreError> {
     let sql = "SELECT owner_id, host_id, pid, process_start, heartbeat_at FROM leases WHERE session_id = ?1";
     let held = tx.prepare(sql)?.query_row([session.as_str()], read).optional()?;
     let now = tx.now();
-    let mut taken_over = false;
-    if let Some((other, heartbeat_at)) = held
-        && other.id != owner.id
-    {
+    let taken_over = held.is_some();
+    if let Some((other, heartbeat_at)) = held {
+        if other.id == owner.id {
+            return Ok(false);
+        }
         if other.is_alive(owner, heartbeat_at, now) {
             return Err(StoreError::NotOwner { session: session.to_string(), pid: other.pid });
         }
-        taken_over = true;
     }
     tx.prepare(
         "INSERT INTO leases (session_id, owner_id, host_id, pid, process_start, heartbeat_at)
@@ -107,8 +112,14 @@ pub fn fence(tx: &Tx<'_>, session: &SessionId, owner: &Owner) -> Result<(), Stor
     match held {
         Some((id, _)) if id == owner.id => Ok(()),
         Some((_, pid)) => Err(StoreError::NotOwner { session: session.to_string(), pid }),
-        None => Err(StoreError::NotOwner { session: session.to_string(), pid: 0 }),
+        None => Err(StoreError::LeaseGone(session.to_string())),
     }
+}
+
+/// Whether an owner holds the lease of a session.
+pub fn is_held(connection: &Connection, session: &SessionId, owner: &str) -> Result<bool, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT 1 FROM leases WHERE session_id = ?1 AND owner_id = ?2")?;
+    Ok(statement.exists([session.as_str(), owner])?)
 }
 
 /// Gives the lease back.

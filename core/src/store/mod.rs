@@ -6,6 +6,7 @@
 
 mod error;
 mod exclusive;
+mod inspect;
 mod open;
 mod readers;
 mod schema;
@@ -25,6 +26,7 @@ pub mod verification;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -66,7 +68,7 @@ impl EventSink for NoEvents {
     fn committed(&self, _: Vec<Arc<Event>>) {}
 }
 
-/// An open store. Clones share it; the last one closes it.
+/// An open store. Clones share it; the last one closes it, unless [`Store::close`] did.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -77,8 +79,6 @@ struct Inner {
     readers: readers::Readers,
     identity: leases::Owner,
     location: Location,
-    // Held for as long as the store is open: dropped last.
-    exclusive: Option<exclusive::Exclusive>,
 }
 
 impl Store {
@@ -203,6 +203,13 @@ impl Store {
             .collect()
     }
 
+    /// Commits what is queued and closes the database, also when other handles are left: from now on everything
+    /// answers [`StoreError::Closed`], and the file may be opened again. What another process keeps from being committed
+    /// for longer than `within` is committed later, in the background.
+    pub fn close(&self, within: Duration) {
+        self.inner.close(Some(within));
+    }
+
     /// Waits until everything queued so far is committed.
     pub fn flush(&self) {
         let _ = self.write_blocking::<(), StoreError>(Durability::Ordered, |_| Ok(()));
@@ -211,8 +218,16 @@ impl Store {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.readers.close();
-        self.writer.close();
-        drop(self.exclusive.take());
+        self.close(None);
     }
 }
+
+impl Inner {
+    fn close(&self, within: Option<Duration>) {
+        self.readers.close();
+        self.writer.close(within);
+    }
+}
+
+#[cfg(test)]
+mod commit_tests;

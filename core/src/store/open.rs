@@ -1,8 +1,6 @@
 //! Opening a store: look first, change nothing that is not ours.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::is_corrupt;
 use super::exclusive::Exclusive;
+use super::inspect::inspect;
 use super::leases::Owner;
 use super::readers::Readers;
 use super::schema;
@@ -18,9 +17,9 @@ use super::{EventSink, Inner, Location, Store, StoreError};
 use crate::types::{Clock, IdSource};
 
 /// How long a write waits for another process before it gives up with `store.locked`.
-const BUSY: Duration = Duration::from_secs(30);
-/// Databases up to this size are checked whole when they are opened; larger ones when their pages are read.
-const CHECKED_WHOLE: u64 = 4 << 20;
+pub(super) const BUSY: Duration = Duration::from_secs(30);
+/// Links followed from the given path to the file.
+const LINKS: usize = 40;
 
 pub(super) fn open(
     location: Location,
@@ -28,8 +27,8 @@ pub(super) fn open(
     ids: Arc<dyn IdSource>,
     sink: Arc<dyn EventSink>,
 ) -> Result<Store, StoreError> {
-    let location = absolute(location)?;
-    let (exclusive, connection) = match &location {
+    let location = resolve(location)?;
+    let (exclusive, mut connection) = match &location {
         Location::File(path) => {
             let exclusive = Exclusive::take(path)?;
             inspect(path)?;
@@ -41,76 +40,41 @@ pub(super) fn open(
             (None, connection)
         }
     };
-    let mut connection = connection;
-    schema::migrate(&mut connection).map_err(|error| name_file(error, &location))?;
+    match &location {
+        Location::File(path) => schema::migrate(&mut connection, path).map_err(|error| name_file(error, path))?,
+        Location::Memory => schema::migrate(&mut connection, Path::new(":memory:"))?,
+    }
     let readers = Readers::new(&location);
     let identity = Owner::current(ids.as_ref());
-    let writer = Writer::start(connection, clock, ids, sink)?;
-    Ok(Store { inner: Arc::new(Inner { writer, readers, identity, location, exclusive }) })
+    let writer = Writer::start(connection, exclusive, identity.clone(), clock, ids, sink)?;
+    Ok(Store { inner: Arc::new(Inner { writer, readers, identity, location }) })
 }
 
-fn absolute(location: Location) -> Result<Location, StoreError> {
-    let Location::File(path) = location else { return Ok(location) };
-    let full = std::path::absolute(&path).map_err(|_| StoreError::MissingDirectory(path.clone()))?;
+/// The file itself: absolute and behind every link, because locks and the files beside a database go by its name.
+fn resolve(location: Location) -> Result<Location, StoreError> {
+    let Location::File(given) = location else { return Ok(location) };
+    let mut path = given.clone();
+    for _ in 0..LINKS {
+        path = in_real_folder(&path)?;
+        match std::fs::read_link(&path) {
+            Ok(target) => path = path.parent().unwrap_or(Path::new("/")).join(target),
+            Err(_) => return Ok(Location::File(path)),
+        }
+    }
+    Err(StoreError::NotADatabase(given))
+}
+
+fn in_real_folder(path: &Path) -> Result<PathBuf, StoreError> {
+    let missing = |_| StoreError::MissingDirectory(path.to_owned());
+    let full = std::path::absolute(path).map_err(missing)?;
     let (Some(folder), Some(name)) = (full.parent(), full.file_name()) else {
         return Err(StoreError::NotADatabase(full));
     };
-    let folder = folder.canonicalize().map_err(|_| StoreError::MissingDirectory(full.clone()))?;
-    Ok(Location::File(folder.join(name)))
-}
-
-/// Looks at an existing file without write access, so that a file that is refused keeps every byte: even closing a
-/// writable connection may move the log into the database.
-fn inspect(path: &Path) -> Result<(), StoreError> {
-    let size = match std::fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(_) => return Err(StoreError::ReadOnly(path.to_owned())),
-        Ok(found) if !found.is_file() => return Err(StoreError::NotADatabase(path.to_owned())),
-        Ok(found) => found.len(),
-    };
-    if size == 0 {
-        return Ok(());
+    let folder = folder.canonicalize().map_err(missing)?;
+    if !folder.is_dir() {
+        return Err(StoreError::MissingDirectory(full));
     }
-    check_header(path)?;
-    let connection =
-        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-            .map_err(|error| typed(error, path))?;
-    connection.busy_timeout(BUSY)?;
-    let found = schema::version(&connection).map_err(|error| typed(error, path))?;
-    if found > schema::VERSION {
-        return Err(StoreError::NewerSchema { path: path.to_owned(), found, known: schema::VERSION });
-    }
-    if found == 0 {
-        let tables: i64 = connection
-            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-            .map_err(|error| typed(error, path))?;
-        if tables > 0 {
-            return Err(StoreError::NotADatabase(path.to_owned()));
-        }
-    }
-    if size <= CHECKED_WHOLE {
-        check_pages(&connection, path)?;
-    }
-    Ok(())
-}
-
-// The exclusive lock is held: no connection of this process is open on the file, so opening it drops no lock.
-fn check_header(path: &Path) -> Result<(), StoreError> {
-    let mut header = [0u8; 16];
-    let mut file = File::open(path).map_err(|_| StoreError::ReadOnly(path.to_owned()))?;
-    match file.read_exact(&mut header) {
-        Ok(()) if &header == b"SQLite format 3\0" => Ok(()),
-        _ => Err(StoreError::NotADatabase(path.to_owned())),
-    }
-}
-
-fn check_pages(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let verdict: Result<String, _> = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
-    match verdict {
-        Ok(text) if text == "ok" => Ok(()),
-        Ok(text) => Err(StoreError::Damaged { path: path.to_owned(), reason: text }),
-        Err(error) => Err(typed(error, path)),
-    }
+    Ok(folder.join(name))
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
@@ -123,7 +87,7 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     if connection.is_readonly(rusqlite::MAIN_DB)? {
         return Err(StoreError::ReadOnly(path.to_owned()));
     }
-    configure(&connection).map_err(|error| name_file(error, &Location::File(path.to_owned())))?;
+    configure(&connection).map_err(|error| name_file(error, path))?;
     Ok(connection)
 }
 
@@ -134,19 +98,20 @@ fn configure(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn name_file(error: StoreError, location: &Location) -> StoreError {
-    match (error, location) {
-        (StoreError::Sqlite(error), Location::File(path)) => typed(error, path),
-        (error, _) => error,
+fn name_file(error: StoreError, path: &Path) -> StoreError {
+    match error {
+        StoreError::Sqlite(error) => typed(error, path),
+        error => error,
     }
 }
 
-fn typed(error: rusqlite::Error, path: &Path) -> StoreError {
+pub(super) fn typed(error: rusqlite::Error, path: &Path) -> StoreError {
     use rusqlite::ErrorCode as Code;
     match error.sqlite_error_code() {
         Some(Code::NotADatabase) => StoreError::NotADatabase(path.to_owned()),
         Some(Code::ReadOnly | Code::CannotOpen | Code::PermissionDenied) => StoreError::ReadOnly(path.to_owned()),
+        Some(Code::DatabaseBusy | Code::DatabaseLocked) => StoreError::Locked,
         _ if is_corrupt(&error) => StoreError::Damaged { path: path.to_owned(), reason: error.to_string() },
-        _ => error.into(),
+        _ => StoreError::Unusable { path: path.to_owned(), reason: error.to_string() },
     }
 }

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::{Value, json};
 
-use super::{StoreError, Tx};
+use super::{StoreError, Tx, leases};
 use crate::types::{
     CycleId, EventDraft, Millis, PermissionId, PermissionRequest, RequestState, SessionId, SettleOrigin,
 };
@@ -23,6 +23,7 @@ CREATE INDEX permissions_pending ON permissions (session_id) WHERE state = 'pend
 
 /// Keeps a new request.
 pub fn ask(tx: &mut Tx<'_>, request: &PermissionRequest, cycle: &CycleId) -> Result<(), StoreError> {
+    leases::fence(tx, &request.session_id, tx.owner())?;
     let document = serde_json::to_value(request)?;
     tx.prepare("INSERT INTO permissions (id, session_id, cycle_id, state, request) VALUES (?1, ?2, ?3, ?4, ?5)")?
         .execute(params![
@@ -54,6 +55,7 @@ pub fn settle(
         .optional()?;
     let Some((request, cycle)) = ended else { return Ok(false) };
     let request = request?;
+    leases::fence(tx, &request.session_id, tx.owner())?;
     let data = json!({ "requestId": id, "state": state, "origin": origin });
     let draft = EventDraft::new("permission.settled", data).in_turn(&request.turn_id, &CycleId::from(cycle));
     tx.emit(&request.session_id, draft)?;

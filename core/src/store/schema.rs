@@ -1,5 +1,7 @@
 //! The schema and its migrations, numbered by `user_version`.
 
+use std::path::Path;
+
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::{
@@ -23,23 +25,35 @@ const MIGRATIONS: &[&[&str]] = &[&[
     inbox::SCHEMA,
 ]];
 
+/// Written into the file's header, so that a database of another program is told apart: `zuno` in ASCII.
+const APPLICATION: i64 = 0x7a75_6e6f;
+
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
+pub(super) fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
+    let found: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    Ok(found == APPLICATION)
+}
+
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     if version(connection)? == VERSION {
         return Ok(());
     }
     // Looked at again under the write lock: another process may be creating the same database.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let from = usize::try_from(version(&transaction)?).unwrap_or(0);
+    let found = version(&transaction)?;
+    if found > VERSION {
+        return Err(StoreError::NewerSchema { path: path.to_owned(), found, known: VERSION });
+    }
+    let from = usize::try_from(found).map_err(|_| StoreError::NotADatabase(path.to_owned()))?;
     for steps in MIGRATIONS.iter().skip(from) {
         for sql in *steps {
             transaction.execute_batch(sql)?;
         }
     }
-    transaction.execute_batch(&format!("PRAGMA user_version = {VERSION}"))?;
+    transaction.execute_batch(&format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"))?;
     transaction.commit()?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Sessions: durable conversations with one workspace.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -31,7 +31,9 @@ CREATE TABLE sessions (
     time_created  INTEGER NOT NULL,
     time_updated  INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX sessions_by_time ON sessions (time_created);
+CREATE INDEX sessions_by_time ON sessions (time_created, id);
+CREATE INDEX sessions_by_root ON sessions (root_id);
+CREATE INDEX sessions_by_parent ON sessions (parent_id, time_created, id);
 ";
 
 /// What a session is doing in the world.
@@ -162,13 +164,11 @@ fn mode_text(mode: SessionMode) -> &'static str {
 const COLUMNS: &str = "id, root_id, parent_id, directory, worktree, agent, mode, title, state, work_state, \
                        human_surface, profile, config, time_created, time_updated";
 
-fn from_row(row: &Row<'_>) -> Result<SessionSetup, StoreError> {
+fn record_from_row(row: &Row<'_>) -> Result<SessionRecord, StoreError> {
     let parent: String = row.get(2)?;
     let mode: String = row.get(6)?;
     let state: String = row.get(8)?;
-    let profile: String = row.get(11)?;
-    let config: String = row.get(12)?;
-    let record = SessionRecord {
+    Ok(SessionRecord {
         id: SessionId::from(row.get::<_, String>(0)?),
         directory: row.get(3)?,
         worktree: row.get(4)?,
@@ -179,9 +179,14 @@ fn from_row(row: &Row<'_>) -> Result<SessionSetup, StoreError> {
         state: SessionState::parse(&state)?,
         time_created: row.get(13)?,
         time_updated: row.get(14)?,
-    };
+    })
+}
+
+fn from_row(row: &Row<'_>) -> Result<SessionSetup, StoreError> {
+    let profile: String = row.get(11)?;
+    let config: String = row.get(12)?;
     Ok(SessionSetup {
-        record,
+        record: record_from_row(row)?,
         root_id: SessionId::from(row.get::<_, String>(1)?),
         work_state: row.get(9)?,
         human_surface: row.get(10)?,
@@ -198,14 +203,24 @@ pub fn get(connection: &Connection, id: &SessionId) -> Result<Option<SessionSetu
 
 /// All sessions, oldest first; with a parent only its children.
 pub fn list(connection: &Connection, parent: Option<&SessionId>) -> Result<Vec<SessionRecord>, StoreError> {
-    let sql = format!("SELECT {COLUMNS} FROM sessions WHERE ?1 = '' OR parent_id = ?1 ORDER BY time_created, id");
+    let filter = if parent.is_some() { "WHERE parent_id = ?1" } else { "" };
+    let sql = format!("SELECT {COLUMNS} FROM sessions {filter} ORDER BY time_created, id");
     let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map([parent.map_or("", SessionId::as_str)], |row| Ok(from_row(row)))?;
+    let mut rows = statement.query(params_from_iter(parent.map(SessionId::as_str)))?;
     let mut records = Vec::new();
-    for row in rows {
-        records.push(row??.record);
+    while let Some(row) = rows.next()? {
+        records.push(record_from_row(row)?);
     }
     Ok(records)
+}
+
+/// A session and the tree below it: ids, the numbers of their last events, and their root.
+pub fn heads(connection: &Connection, named: &SessionId) -> Result<Vec<(SessionId, i64, SessionId)>, StoreError> {
+    let mut statement =
+        connection.prepare_cached("SELECT id, last_seq, root_id FROM sessions WHERE id = ?1 OR root_id = ?1")?;
+    let id = |row: &Row<'_>, index: usize| row.get::<_, String>(index).map(SessionId::from);
+    let rows = statement.query_map([named.as_str()], |row| Ok((id(row, 0)?, row.get(1)?, id(row, 2)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 /// Changes the state of a session; a change to the state it has is none.

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use rusqlite::{CachedStatement, Connection};
 
 use super::StoreError;
+use super::leases::Owner;
 use crate::types::{Clock, Event, EventDraft, EventId, IdSource, Millis, SessionId};
 
 /// A running transaction. What it emits becomes visible when it is committed.
 pub struct Tx<'a> {
     connection: &'a Connection,
+    owner: &'a Owner,
     clock: &'a dyn Clock,
     ids: &'a dyn IdSource,
     events: &'a mut Vec<Arc<Event>>,
@@ -18,11 +20,12 @@ pub struct Tx<'a> {
 impl<'a> Tx<'a> {
     pub(super) fn new(
         connection: &'a Connection,
+        owner: &'a Owner,
         clock: &'a dyn Clock,
         ids: &'a dyn IdSource,
         events: &'a mut Vec<Arc<Event>>,
     ) -> Self {
-        Self { connection, clock, ids, events }
+        Self { connection, owner, clock, ids, events }
     }
 
     /// The connection, for statements of the aggregates.
@@ -33,6 +36,11 @@ impl<'a> Tx<'a> {
     /// A statement that is prepared once per connection.
     pub(crate) fn prepare(&self, sql: &str) -> Result<CachedStatement<'a>, StoreError> {
         Ok(self.connection.prepare_cached(sql)?)
+    }
+
+    /// Who writes.
+    pub fn owner(&self) -> &'a Owner {
+        self.owner
     }
 
     /// The time.

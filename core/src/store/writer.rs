@@ -2,12 +2,15 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::exclusive::Exclusive;
+use super::leases::Owner;
 use super::{Durability, EventSink, StoreError, Tx};
 use crate::types::{Clock, Event, IdSource};
 
@@ -63,23 +66,37 @@ struct Job {
 
 pub(super) struct Writer {
     queue: Mutex<Option<Sender<Job>>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Mutex<Option<Thread>>,
+}
+
+struct Thread {
+    handle: JoinHandle<()>,
+    // Disconnected once the thread has closed the database.
+    ended: Receiver<()>,
 }
 
 impl Writer {
     pub(super) fn start(
         connection: Connection,
+        exclusive: Option<Exclusive>,
+        owner: Owner,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
         sink: Arc<dyn EventSink>,
     ) -> Result<Self, StoreError> {
         let (sender, receiver) = channel();
-        let worker = Worker { connection, clock, ids, sink, durability: Durability::Ordered };
-        let thread = std::thread::Builder::new()
+        let (running, ended) = channel();
+        let worker =
+            Worker { connection, owner, clock, ids, sink, durability: Durability::Ordered, _exclusive: exclusive };
+        let work = move || {
+            worker.run(&receiver);
+            drop::<Sender<()>>(running);
+        };
+        let handle = std::thread::Builder::new()
             .name("zuno-store".to_owned())
-            .spawn(move || worker.run(&receiver))
+            .spawn(work)
             .map_err(|error| StoreError::Record(format!("no thread for the store: {error}")))?;
-        Ok(Self { queue: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)) })
+        Ok(Self { queue: Mutex::new(Some(sender)), thread: Mutex::new(Some(Thread { handle, ended })) })
     }
 
     pub(super) fn enqueue<T, E>(
@@ -99,25 +116,32 @@ impl Writer {
         }
     }
 
-    /// Commits what is queued and ends the thread.
-    pub(super) fn close(&self) {
+    /// Commits what is queued and ends the thread. Waits for that at most as long as given; a thread that needs longer,
+    /// because another process holds the database, ends by itself.
+    pub(super) fn close(&self, within: Option<Duration>) {
         drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // The last handle may be dropped by an answer, that is on the thread itself.
-            if thread.thread().id() != std::thread::current().id() {
-                let _ = thread.join();
-            }
+        let Some(Thread { handle, ended }) = thread else { return };
+        // The last handle may be dropped by an answer, that is on the thread itself.
+        if handle.thread().id() == std::thread::current().id() {
+            return;
+        }
+        let in_time = within.is_none_or(|within| ended.recv_timeout(within) != Err(RecvTimeoutError::Timeout));
+        if in_time {
+            let _ = handle.join();
         }
     }
 }
 
 struct Worker {
     connection: Connection,
+    owner: Owner,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     sink: Arc<dyn EventSink>,
     durability: Durability,
+    // Dropped after the connection: only then may another copy of the library open the file.
+    _exclusive: Option<Exclusive>,
 }
 
 impl Worker {
@@ -143,7 +167,8 @@ impl Worker {
         match outcome {
             Ok(()) => {
                 if !events.is_empty() {
-                    self.sink.committed(events);
+                    // Listeners run host code in the end; its panic must not end the thread that keeps everything.
+                    let _ = catch_unwind(AssertUnwindSafe(|| self.sink.committed(events)));
                 }
                 for answer in answers {
                     answer(Ok(()));
@@ -176,7 +201,7 @@ impl Worker {
             // A decision that fails takes back its own changes and nobody else's.
             self.statement("SAVEPOINT job")?;
             let before = events.len();
-            let mut tx = Tx::new(&self.connection, self.clock.as_ref(), self.ids.as_ref(), events);
+            let mut tx = Tx::new(&self.connection, &self.owner, self.clock.as_ref(), self.ids.as_ref(), events);
             let (stays, answer) = job.decision.run(&mut tx);
             answers.push(answer);
             if !stays {

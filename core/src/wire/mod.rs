@@ -142,7 +142,7 @@ impl Wire {
     /// `arguments.json` when the answer is not JSON; the request stays open.
     pub fn respond(&self, request: &str, answer: &str) -> Result<bool> {
         let inner = self.inner()?;
-        let answer = parse(answer)?;
+        let answer = document(answer)?;
         Ok(inner.requests.settle(request, Ok(answer)))
     }
 
@@ -225,7 +225,7 @@ impl Inner {
     }
 
     /// 1 nothing new starts; 2 running calls are interrupted; 3 they may settle until the deadline; 4 open requests
-    /// end; 5 every operation has its item; 6 leases are given back; 7 the queue ends.
+    /// end; 5 leases are given back; 6 the database is closed; 7 every operation has its item; 8 the queue ends.
     fn close(&self, deadline: Duration) {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
@@ -236,11 +236,14 @@ impl Inner {
         self.ops.wait_until_idle(until);
         self.requests.close();
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(200));
-        if let Some(handle) = self.threads.handle()
-            && tokio::runtime::Handle::try_current().is_err()
-        {
-            // A body that does not end in time stays stamped; recovery says what is known of it.
-            let _ = handle.block_on(async { tokio::time::timeout(left, self.runtime.finish_close()).await });
+        if let Some(handle) = self.threads.handle() {
+            let finish = || handle.block_on(self.runtime.finish_close(left));
+            if tokio::runtime::Handle::try_current().is_err() {
+                finish();
+            } else {
+                // Only a thread outside every async runtime may wait for one.
+                std::thread::scope(|scope| drop(scope.spawn(finish).join()));
+            }
         }
         self.ops.end_all(&closed());
         self.queue.push(Item::Closed);
@@ -251,7 +254,11 @@ fn parse(document: &str) -> Result<Value> {
     if document.trim().is_empty() {
         return Ok(Value::Object(crate::types::JsonMap::new()));
     }
-    serde_json::from_str(document)
+    self::document(document)
+}
+
+fn document(text: &str) -> Result<Value> {
+    serde_json::from_str(text)
         .map_err(|error| Error::new("arguments.json", format!("The document is not JSON: {error}.")))
 }
 

@@ -25,33 +25,34 @@ pub(super) fn open(options: &str) -> Result<Arc<Wire>> {
         .enable_all()
         .build()
         .map_err(|error| Error::new("failed.operation", format!("No threads could be started: {error}.")))?;
+    // From here on they end in the background, also on a thread of the host's own async runtime.
+    let threads = Threads(Some(threads));
     let queue = Arc::new(Queue::default());
     let requests = Arc::new(Requests::new(Arc::clone(&queue), options.ports.iter().copied().collect()));
     let host: Arc<dyn Host> = Arc::<Requests>::clone(&requests);
-    let runtime = threads.block_on(async {
-        Kernel::open(Options {
-            database: options.database.as_deref().map(location),
-            host,
-            config: options.config,
-            read_global: options.read_global,
-            read_environment: options.read_environment,
-            read_project: options.read_project,
-            environment: std::env::vars_os().collect(),
-            clock: Arc::new(SystemClock),
-            ids: Arc::new(RandomIds::default()),
-        })
+    let database = options.database.as_deref().map(location).transpose()?;
+    let inside = threads.handle().map(tokio::runtime::Handle::enter);
+    let runtime = Kernel::open(Options {
+        database,
+        host,
+        config: options.config,
+        read_global: options.read_global,
+        read_environment: options.read_environment,
+        read_project: options.read_project,
+        environment: std::env::vars_os().collect(),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(RandomIds::default()),
     })?;
-    let inner = Inner {
-        runtime,
-        ops: Ops::new(Arc::clone(&queue)),
-        queue,
-        requests,
-        closed: AtomicBool::new(false),
-        threads: Threads(Some(threads)),
-    };
+    drop(inside);
+    let inner =
+        Inner { runtime, ops: Ops::new(Arc::clone(&queue)), queue, requests, closed: AtomicBool::new(false), threads };
     Ok(Arc::new(Wire { pid: std::process::id(), inner: Some(Arc::new(inner)) }))
 }
 
-fn location(text: &str) -> Location {
-    if text == ":memory:" { Location::Memory } else { Location::File(PathBuf::from(text)) }
+fn location(text: &str) -> Result<Location> {
+    if text.is_empty() || text.contains('\0') {
+        let text = "`database` has to be the path of a file whose folder exists, or `:memory:`.";
+        return Err(Error::arguments(text).with("field", "database"));
+    }
+    Ok(if text == ":memory:" { Location::Memory } else { Location::File(PathBuf::from(text)) })
 }

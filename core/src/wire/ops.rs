@@ -44,9 +44,13 @@ impl Ops {
 
     /// Gives the operation its item, unless it has one.
     pub(super) fn end(&self, op: u64, outcome: Result<String>) {
-        if self.lock().running.remove(&op).is_some() {
-            self.queue.push(Item::Op { id: op, outcome });
+        let mut state = self.lock();
+        if state.running.remove(&op).is_some() {
+            // Before the lock goes: an operation that is not running any more has its item, so that `closed` is last.
+            self.queue.put(Item::Op { id: op, outcome });
+            drop(state);
             self.ended.notify_all();
+            self.queue.announce();
         }
     }
 

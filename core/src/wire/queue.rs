@@ -1,6 +1,7 @@
 //! The one ordered queue from the library to its host.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,8 @@ pub(super) type Waker = Box<dyn Fn() + Send + Sync>;
 struct State {
     items: VecDeque<Item>,
     ended: bool,
+    // The queue was empty and has got an item; nobody has been woken for it yet.
+    unannounced: bool,
 }
 
 /// Items in the order in which they were made.
@@ -60,31 +63,46 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn set_waker(&self, waker: Option<Waker>) {
-        let waiting = !self.lock().items.is_empty();
-        let waker = waker.map(Arc::new);
-        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = waker.clone();
+        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = waker.map(Arc::new);
         // Items that came before the waker was set are announced too.
-        if let (Some(waker), true) = (waker, waiting) {
-            waker();
+        if !self.lock().items.is_empty() {
+            self.ring();
         }
     }
 
     pub(super) fn push(&self, item: Item) {
-        let first = {
-            let mut state = self.lock();
-            if state.ended {
-                return;
-            }
-            state.ended = matches!(item, Item::Closed);
-            state.items.push_back(item);
-            state.items.len() == 1
-        };
-        self.arrived.notify_one();
-        if first {
-            let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            if let Some(waker) = waker {
-                waker();
-            }
+        self.put(item);
+        self.announce();
+    }
+
+    /// Takes an item without calling the host's waker; [`Queue::announce`] has to follow, with no lock held.
+    pub(super) fn put(&self, item: Item) {
+        let mut state = self.lock();
+        if state.ended {
+            return;
+        }
+        state.ended = matches!(item, Item::Closed);
+        state.unannounced |= state.items.is_empty();
+        state.items.push_back(item);
+        if state.ended {
+            // Whoever else waits has nothing to wait for.
+            self.arrived.notify_all();
+        } else {
+            self.arrived.notify_one();
+        }
+    }
+
+    pub(super) fn announce(&self) {
+        if std::mem::take(&mut self.lock().unannounced) {
+            self.ring();
+        }
+    }
+
+    fn ring(&self) {
+        let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(waker) = waker {
+            // Host code on a thread of the library: its panic ends here.
+            let _ = catch_unwind(AssertUnwindSafe(|| waker()));
         }
     }
 
@@ -118,10 +136,7 @@ impl Queue {
         drop(state);
         if more {
             // Whoever drains in portions is woken again: the queue did not become empty.
-            let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            if let Some(waker) = waker {
-                waker();
-            }
+            self.ring();
         }
         items
     }
@@ -133,6 +148,10 @@ impl Queue {
 
 impl Outlet for Queue {
     fn deliver(&self, subscription: u64, event: Arc<Event>, bytes: usize) {
-        self.push(Item::Event { subscription, event, bytes });
+        self.put(Item::Event { subscription, event, bytes });
+    }
+
+    fn wake(&self) {
+        self.announce();
     }
 }

@@ -33,11 +33,13 @@ impl Requests {
         sender.is_some_and(|sender| sender.send(answer).is_ok())
     }
 
-    /// Fails everything that waits, and everything that will ask.
+    /// Fails everything that waits, and everything that will ask. The host is told what is not wanted any more.
     pub(super) fn close(&self) {
-        let waiting = lock(&self.waiting).take();
-        for (_, sender) in waiting.into_iter().flatten() {
+        let mut waiting: Vec<_> = lock(&self.waiting).take().into_iter().flatten().collect();
+        waiting.sort_by(|(one, _), (other, _)| (one.len(), one).cmp(&(other.len(), other)));
+        for (request, sender) in waiting {
             let _ = sender.send(Err(gone()));
+            self.queue.push(Item::Cancelled { request });
         }
     }
 }

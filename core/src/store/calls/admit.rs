@@ -3,10 +3,11 @@
 use rusqlite::{OptionalExtension, params};
 use serde_json::{Value, json};
 
+use super::recover::recover_call;
 use super::{CallKey, query, word};
 use crate::store::leases::{self, Owner};
 use crate::store::{StoreError, Tx};
-use crate::types::{CallId, CycleId, Declarations, Error, EventDraft, MessageId, Part, SessionId, TurnId};
+use crate::types::{CallId, CallState, CycleId, Declarations, Error, EventDraft, MessageId, Part, SessionId, TurnId};
 
 /// A call as it was read from the message.
 #[derive(Clone, Debug)]
@@ -57,6 +58,10 @@ pub struct Admission {
 /// Records the calls of a message. The message id is the idempotency key: a call that is known is handed back as
 /// stored, one that is known with another tool or other arguments refuses the whole dispatch.
 ///
+/// Only one dispatch of a message is under way at a time. So a known call without a result was left behind by one that
+/// failed, for instance because the database was locked: if it was never stamped it runs now, else it is settled like
+/// one that a crash left behind.
+///
 /// # Errors
 /// `conflict.call_changed`, `busy.session`, or the store's own failure.
 pub fn admit(
@@ -71,6 +76,11 @@ pub fn admit(
     for call in calls {
         known.push(find_known(tx, session, message, call)?);
     }
+    for part in known.iter_mut().flatten() {
+        if part.state == CallState::Dispatched {
+            *part = recover_call(tx, part)?;
+        }
+    }
     let turn = if known.iter().all(Option::is_some) && !known.is_empty() {
         stored_turn(tx, session, message)?
     } else {
@@ -80,6 +90,7 @@ pub fn admit(
     let mut admitted = Vec::with_capacity(calls.len());
     for (call, known) in calls.iter().zip(known) {
         admitted.push(match known {
+            Some(part) if part.state == CallState::Pending => Admitted::New,
             Some(part) => Admitted::Known(Box::new(part)),
             None => {
                 insert(tx, session, message, &turn, ordinal, call)?;

@@ -25,16 +25,7 @@ pub struct Repaired {
 pub fn recover(tx: &mut Tx<'_>, session: &SessionId) -> Result<Vec<Repaired>, StoreError> {
     let mut repaired = Vec::new();
     for part in open_calls(tx, session)? {
-        let error = verdict(&part);
-        let settlement = Settlement {
-            title: part.tool.clone(),
-            output: crate::text::result_text::error_text(&error, part.replay),
-            error: Some(error),
-            ..Settlement::default()
-        };
-        let key =
-            CallKey { session_id: session.clone(), message_id: part.message_id.clone(), call_id: part.call_id.clone() };
-        let settled = settle(tx, &key, &settlement)?;
+        let settled = recover_call(tx, &part)?;
         repaired.push(Repaired {
             call_id: part.call_id,
             tool: part.tool,
@@ -45,6 +36,23 @@ pub fn recover(tx: &mut Tx<'_>, session: &SessionId) -> Result<Vec<Repaired>, St
         tx.emit(session, EventDraft::new("history.repaired", json!({ "repaired": repaired })))?;
     }
     Ok(repaired)
+}
+
+/// Settles one call without a result; nothing of it may be running.
+pub(super) fn recover_call(tx: &mut Tx<'_>, part: &Part) -> Result<Part, StoreError> {
+    let error = verdict(part);
+    let settlement = Settlement {
+        title: part.tool.clone(),
+        output: crate::text::result_text::error_text(&error, part.replay),
+        error: Some(error),
+        ..Settlement::default()
+    };
+    let key = CallKey {
+        session_id: part.session_id.clone(),
+        message_id: part.message_id.clone(),
+        call_id: part.call_id.clone(),
+    };
+    settle(tx, &key, &settlement)
 }
 
 fn open_calls(tx: &Tx<'_>, session: &SessionId) -> Result<Vec<Part>, StoreError> {
@@ -73,7 +81,7 @@ fn verdict(part: &Part) -> ToolError {
         _ => ToolError::uncertain(
             "lost_outcome",
             Vec::new(),
-            "The host ended after this call was started and before its result was stored. Whether its effect happened is unknown.",
+            "The host ended, or the database failed, after this call was started and before its result was stored. Whether its effect happened is unknown.",
         ),
     }
 }
