@@ -115,6 +115,8 @@ class Engine:
             with contextlib.suppress(ZunoError):
                 self.core.fail(job.request_id, "host.gone", f"The task of the handler `{job.label}` was cancelled.")
             raise
+        except HandlerStopped as stopped:
+            self._refuse(job, stopped.error)
         except BaseException as error:  # one that went on would end the loop
             self._refuse(job, error)
 
@@ -258,7 +260,8 @@ async def in_thread(workers: Workers, work: Callable[[], T]) -> T:
             future.set_exception(error)
 
     def run() -> None:
-        value, failed = None, None
+        value: T | None = None
+        failed: BaseException | None = None
         try:
             value = work()
         except (StopIteration, KeyboardInterrupt, SystemExit) as error:
@@ -274,8 +277,8 @@ async def in_thread(workers: Workers, work: Callable[[], T]) -> T:
 
 
 class HandlerStopped(Exception):
-    """A handler raised something that must not reach the event loop; `__cause__` is what it raised."""
+    """A plain handler raised something that must not reach the event loop."""
 
     def __init__(self, error: BaseException) -> None:
-        super().__init__(f"{type(error).__name__} {error}".strip())
-        self.__cause__ = error
+        super().__init__(type(error).__name__)
+        self.error = error
