@@ -44,11 +44,11 @@ from ._host import (
     ToolOutput,
 )
 from ._questions import Question, Questions
-from ._records import Record
+from ._records import Record, TypedRecord
 from ._results import Attachment, Conflict, Denial, Receipt, Result, ToolFailure, Uncertainty
 from ._runtime import Permissions, Runtime, open
 from ._session import EventStream, Session
-from ._views import Answered, Event, QuestionView, SessionInfo, ToolInfo, Waiting
+from ._views import Answered, Event, QuestionItem, QuestionView, SessionInfo, ToolInfo, Waiting
 from ._zuno import VERSION as __version__
 
 __all__ = [
@@ -80,6 +80,7 @@ __all__ = [
     "PermissionDenied",
     "Permissions",
     "Question",
+    "QuestionItem",
     "QuestionView",
     "Questions",
     "Receipt",
@@ -95,6 +96,7 @@ __all__ = [
     "ToolFailure",
     "ToolInfo",
     "ToolOutput",
+    "TypedRecord",
     "UnavailableError",
     "Uncertainty",
     "Waiting",

@@ -30,6 +30,7 @@ from ._views import (
 
 T = TypeVar("T")
 ToolFormat = Literal["native", "openai", "anthropic", "mcp"]
+InterruptReason = Literal["user_cancel", "request_cancelled", "shutdown", "session_close"]
 Causes = Callable[[str], "BaseException | None"]
 
 
@@ -108,12 +109,12 @@ def one_call(session_id: str, call: Call, causes: Causes) -> Operation[Result]:
     return Operation("session.dispatch", {"sessionId": session_id, "calls": [call.to_wire()]}, decode)
 
 
-def interrupt(session_id: str, reason: str | None) -> Operation[bool]:
+def interrupt(session_id: str, reason: InterruptReason) -> Operation[bool]:
     document = params(session_id=session_id, reason=reason)
     return Operation("session.interrupt", document, lambda answer: bool(answer["interrupted"]))
 
 
-def messages(session_id: str, after: str | None, limit: int | None) -> Operation[list[dict[str, Any]]]:
+def messages(session_id: str, after: int | None, limit: int | None) -> Operation[list[dict[str, Any]]]:
     document = params(session_id=session_id, after=after, limit=limit)
     return Operation("session.messages", document, lambda answer: list(answer["messages"]))
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _ops as ops
-from ._records import Record
-from ._views import Answered, Answers, QuestionView, answer_action
+from ._views import Answered, Answers, QuestionItem, QuestionView, answer_action
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -39,7 +38,7 @@ class Question:
         return self.view.state
 
     @property
-    def items(self) -> list[Record]:
+    def items(self) -> list[QuestionItem]:
         """What is asked: `id`, `question`, `header`, `options`, `multiple`, `custom`."""
         return self.view.questions
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ._json import camel
 
 
-class Record(Mapping[str, Any]):
-    """A JSON object. Its fields are attributes, in the wire's spelling or in snake case; absent ones are `None`
-    where the class names them. Fields of later versions are reachable the same way."""
+class TypedRecord(Mapping[str, Any]):
+    """A JSON object with known fields. They are attributes, in the wire's spelling or in snake case, and `None` when
+    absent. Fields of later versions are there too; type checkers know only the named ones."""
 
     __slots__ = ("_fields",)
 
@@ -56,6 +56,16 @@ class Record(Mapping[str, Any]):
 
     if TYPE_CHECKING:
         _fields: Mapping[str, Any]
+
+
+class Record(TypedRecord):
+    """A JSON object whose fields differ from case to case."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 def _declared(kind: type, name: str) -> bool:

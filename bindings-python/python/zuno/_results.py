@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ._errors import CallFailed
-from ._records import Record, wrap
+from ._records import Record, TypedRecord, wrap
 
 Outcome = Literal["ok", "blocked", "error", "uncertain"]
 BlockKind = Literal["invalid_arguments", "unavailable", "denied"]
@@ -30,7 +30,7 @@ ErrorKind = Literal[
 ]
 
 
-class Denial(Record):
+class Denial(TypedRecord):
     """Who said no, and why."""
 
     __slots__ = ()
@@ -41,7 +41,7 @@ class Denial(Record):
     reason: str
 
 
-class Conflict(Record):
+class Conflict(TypedRecord):
     """What stood against a change of a file, and what to do about it."""
 
     __slots__ = ()
@@ -59,7 +59,7 @@ class Conflict(Record):
     requiredAction: str
 
 
-class Receipt(Record):
+class Receipt(TypedRecord):
     """What a shell exit status proves."""
 
     __slots__ = ()
@@ -83,7 +83,7 @@ class Receipt(Record):
         return self.exitAuthority
 
 
-class Uncertainty(Record):
+class Uncertainty(TypedRecord):
     """What is known about an effect in doubt."""
 
     __slots__ = ()

@@ -43,6 +43,11 @@ class EventStream:
         """The next event; `None` when none came within `timeout` seconds, or nothing follows."""
         return self._engine.next_event(self._buffer, timeout)
 
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more can arrive; what had arrived may still be read."""
+        return self._buffer.closed
+
     def close(self) -> None:
         """Ends the subscription."""
         self._engine.unsubscribe(self._buffer)
@@ -114,11 +119,11 @@ class Session(Verbs[Result]):
         """Stored events with a number above `after`."""
         return self._engine.run(ops.read_events(self.id, after, limit))
 
-    def messages(self, *, after: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
-        """Stored messages with their calls."""
+    def messages(self, *, after: int | None = None, limit: int | None = None) -> list[dict[str, Any]]:
+        """Stored messages with their calls, after an ordinal."""
         return self._engine.run(ops.messages(self.id, after, limit))
 
-    def interrupt(self, reason: str | None = None) -> bool:
+    def interrupt(self, reason: ops.InterruptReason = "user_cancel") -> bool:
         """Cancels what runs; says whether anything did."""
         return self._engine.run(ops.interrupt(self.id, reason))
 

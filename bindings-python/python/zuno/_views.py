@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, Union
 
-from ._records import Record, wrap
+from ._records import Record, TypedRecord
 from ._results import Concurrency, Effect, Replay
 
 Answers: TypeAlias = Mapping[str, Union[str, Sequence[str]]]
@@ -69,6 +69,18 @@ class Event:
     root_session_id: str | None = None
 
 
+class QuestionItem(TypedRecord):
+    """One thing that is asked. `custom` = a typed answer is taken beside the options."""
+
+    __slots__ = ()
+    id: str
+    question: str
+    header: str
+    options: list[Record]
+    multiple: bool
+    custom: bool
+
+
 @dataclass(frozen=True, slots=True)
 class QuestionView:
     """A question as it stood when it was read."""
@@ -79,7 +91,7 @@ class QuestionView:
     mode: str
     purpose: str
     state: str
-    questions: list[Record]
+    questions: list[QuestionItem]
     answers: dict[str, list[str]]
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
@@ -146,7 +158,7 @@ def question_view(raw: Mapping[str, Any]) -> QuestionView:
         raw["mode"],
         raw["purpose"],
         raw["state"],
-        wrap(raw["questions"]),
+        [QuestionItem(item) for item in raw["questions"]],
         raw["answers"],
         raw,
     )

@@ -56,6 +56,11 @@ class EventStream:
         except asyncio.TimeoutError:
             return None
 
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more can arrive; what had arrived may still be read."""
+        return self._buffer.closed
+
     async def close(self) -> None:
         """Ends the subscription."""
         self._engine.unsubscribe(self._buffer)
@@ -127,11 +132,11 @@ class Session(Verbs[Coroutine[Any, Any, Result]]):
         """Stored events with a number above `after`."""
         return await self._engine.run(ops.read_events(self.id, after, limit))
 
-    async def messages(self, *, after: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
-        """Stored messages with their calls."""
+    async def messages(self, *, after: int | None = None, limit: int | None = None) -> list[dict[str, Any]]:
+        """Stored messages with their calls, after an ordinal."""
         return await self._engine.run(ops.messages(self.id, after, limit))
 
-    async def interrupt(self, reason: str | None = None) -> bool:
+    async def interrupt(self, reason: ops.InterruptReason = "user_cancel") -> bool:
         """Cancels what runs; says whether anything did."""
         return await self._engine.run(ops.interrupt(self.id, reason))
 
