@@ -24,7 +24,7 @@ pub mod sessions;
 pub mod verification;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -78,7 +78,7 @@ struct Inner {
     identity: leases::Owner,
     location: Location,
     // Held for as long as the store is open: dropped last.
-    exclusive: Option<exclusive::Exclusive>,
+    exclusive: Mutex<Option<exclusive::Exclusive>>,
 }
 
 impl Store {
@@ -203,6 +203,11 @@ impl Store {
             .collect()
     }
 
+    /// Commits what is queued and closes the files, whoever still holds a handle: those get `closed.object`.
+    pub fn close(&self) {
+        self.inner.close();
+    }
+
     /// Waits until everything queued so far is committed.
     pub fn flush(&self) {
         let _ = self.write_blocking::<(), StoreError>(Durability::Ordered, |_| Ok(()));
@@ -211,8 +216,16 @@ impl Store {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.readers.close();
+        self.close();
+    }
+}
+
+impl Inner {
+    fn close(&self) {
         self.writer.close();
-        drop(self.exclusive.take());
+        // A read that is under way keeps the file open, and so the claim on it, until the store is dropped.
+        if self.readers.close() {
+            drop(self.exclusive.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
     }
 }

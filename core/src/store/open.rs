@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
@@ -46,7 +46,7 @@ pub(super) fn open(
     let readers = Readers::new(&location);
     let identity = Owner::current(ids.as_ref());
     let writer = Writer::start(connection, clock, ids, sink)?;
-    Ok(Store { inner: Arc::new(Inner { writer, readers, identity, location, exclusive }) })
+    Ok(Store { inner: Arc::new(Inner { writer, readers, identity, location, exclusive: Mutex::new(exclusive) }) })
 }
 
 fn absolute(location: Location) -> Result<Location, StoreError> {

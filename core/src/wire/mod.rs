@@ -260,7 +260,7 @@ impl Inner {
     }
 
     /// 1 nothing new starts; 2 running calls are interrupted; 3 they may settle until the deadline; 4 open requests
-    /// end; 5 every operation has its item; 6 leases are given back; 7 the queue ends.
+    /// end; 5 every operation has its item; 6 leases are given back and the store is closed; 7 the queue ends.
     fn close(&self, deadline: Duration) {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
@@ -278,6 +278,8 @@ impl Inner {
             let _ = handle.block_on(async { tokio::time::timeout(left, self.runtime.finish_close()).await });
         }
         self.ops.end_all(&closed());
+        // Not left to the last handle: whoever closed may open the same store right away.
+        self.runtime.services().store.close();
         self.queue.push(Item::Closed);
     }
 }

@@ -59,11 +59,13 @@ class Engine:
             self._router.route(text)
 
     def _orphaned(self) -> None:
-        """The loop is closed: nobody is left to answer."""
+        """The loop is closed: nobody is left to answer, and what was being answered never will be."""
+        message = "The event loop that this runtime was opened in is closed."
+        for request_id in list(self._tasks):
+            self.core.fail(request_id, "host.gone", message)
         while texts := self.core.drain(PORTION):
             for item in map(loads, texts):
                 if item["type"] == "request":
-                    message = "The event loop that this runtime was opened in is closed."
                     self.core.fail(item["id"], "host.gone", message)
 
     def check_loop(self) -> None:
