@@ -197,7 +197,7 @@ def test_a_loop_that_was_closed_gives_up_its_requests(script: Script, database: 
         until = time.monotonic() + 20
         while time.monotonic() < until:
             found = json.loads(runtime._engine.core.call("session.messages", json.dumps({"sessionId": session.id})))
-            calls = [call for message in found["messages"] for call in message["calls"]]
+            calls = [call for message in found["messages"] for call in message["parts"]]
             if len(calls) == 2 and all(call["outcome"] for call in calls):
                 break
             time.sleep(0.01)
