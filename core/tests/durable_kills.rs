@@ -82,7 +82,8 @@ fn all_events(host: &TestHost, session: &str) -> Vec<Value> {
 fn all_parts(host: &TestHost, session: &str) -> Vec<Value> {
     let (mut parts, mut after) = (Vec::new(), 0);
     loop {
-        let page = host.call("session.messages", json!({ "sessionId": session, "after": after, "limit": 500 })).unwrap();
+        let page =
+            host.call("session.messages", json!({ "sessionId": session, "after": after, "limit": 500 })).unwrap();
         for message in page["messages"].as_array().unwrap() {
             assert_eq!(message["ordinal"], after + 1, "messages are numbered without gaps");
             after += 1;
@@ -150,7 +151,10 @@ fn check(host: &TestHost, session: &str, log: &Path, known: &mut Vec<Value>) {
             "uncertain" => assert!(part["dispatchedAt"].is_i64(), "{part}"),
             _ => {
                 assert!(!happened, "it happened, and nobody says so: {part}");
-                assert_eq!(part["error"]["kind"]["type"].as_str().or(part["error"]["kind"].as_str()), Some("Cancelled"));
+                assert_eq!(
+                    part["error"]["kind"]["type"].as_str().or(part["error"]["kind"].as_str()),
+                    Some("Cancelled")
+                );
                 assert!(part["dispatchedAt"].is_null(), "{part}");
             }
         }
@@ -293,8 +297,12 @@ fn each_point_of_a_call_is_recovered_for_what_it_is() {
         assert_eq!(types.iter().filter(|kind| *kind == "history.repaired").count(), 1, "{types:?}");
         assert_eq!(types.iter().filter(|kind| *kind == "turn.failed").count(), 1, "{types:?}");
         if point == "while asking" {
-            let settled = host.events(&session).into_iter().find(|event| event["type"] == "permission.settled").unwrap();
-            assert_eq!((&settled["data"]["state"], &settled["data"]["origin"]), (&json!("cancelled"), &json!("recovery")));
+            let settled =
+                host.events(&session).into_iter().find(|event| event["type"] == "permission.settled").unwrap();
+            assert_eq!(
+                (&settled["data"]["state"], &settled["data"]["origin"]),
+                (&json!("cancelled"), &json!("recovery"))
+            );
         }
         // The same message again runs nothing, a new one does; reading may be repeated.
         let call = json!({ "callId": "a", "name": tool, "arguments": { "text": "x" } });

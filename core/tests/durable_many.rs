@@ -83,8 +83,7 @@ fn child_holds_the_database() {
 }
 
 fn blocker(folder: &Path, millis: u64) -> ChildHost {
-    let mut blocker =
-        ChildHost::start(BLOCKER, json!({ "database": folder.join("zuno.db"), "millis": millis }));
+    let mut blocker = ChildHost::start(BLOCKER, json!({ "database": folder.join("zuno.db"), "millis": millis }));
     assert_eq!(blocker.line().unwrap(), "held");
     blocker
 }
@@ -134,9 +133,8 @@ fn eight_threads_share_a_runtime_on_a_store_that_is_held_for_seconds() {
 fn many_hosts_open_a_new_store_at_once() {
     for _ in 0..10 {
         let folder = tempfile::tempdir().unwrap();
-        let openers: Vec<ChildHost> = (0..6)
-            .map(|_| ChildHost::start("child_opens_and_closes", json!({ "folder": folder.path() })))
-            .collect();
+        let openers: Vec<ChildHost> =
+            (0..6).map(|_| ChildHost::start("child_opens_and_closes", json!({ "folder": folder.path() }))).collect();
         for opener in openers {
             assert_eq!(opener.finish(), ["created"]);
         }

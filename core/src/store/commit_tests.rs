@@ -146,9 +146,8 @@ fn a_transaction_that_is_gone_is_told_to_everybody_in_it() {
     store.write_blocking(Durability::Ordered, create).unwrap();
     let release = hold(&store);
     let before = queue(&store, Durability::Ordered, |tx| note(tx, "before"));
-    let rude = queue(&store, Durability::Ordered, |tx| {
-        tx.connection().execute_batch("ROLLBACK").map_err(StoreError::from)
-    });
+    let rude =
+        queue(&store, Durability::Ordered, |tx| tx.connection().execute_batch("ROLLBACK").map_err(StoreError::from));
     let after = queue(&store, Durability::Ordered, |tx| note(tx, "after"));
     drop(release);
     for answer in [before.recv().unwrap().map(drop), rude.recv().unwrap(), after.recv().unwrap().map(drop)] {

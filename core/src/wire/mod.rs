@@ -95,15 +95,37 @@ impl Wire {
             inner.check_open()?;
             let params = parse(params)?;
             let running = methods::run(inner, method, params, cancel.clone())?;
-            match inner.threads.handle() {
-                // A thread of the library itself must not wait for the library.
-                Some(_) if tokio::runtime::Handle::try_current().is_ok() => Err(Error::new(
-                    "failed.operation",
-                    "`call` blocks and was made on a thread of an async runtime. Use `start`.",
-                )),
-                Some(handle) => handle.block_on(running),
-                None => Err(closed()),
-            }
+            inner.block_on(running)
+        })
+    }
+
+    /// Like [`Wire::call`], and asks every `slice` whether the caller still waits; `false` cancels the method.
+    ///
+    /// # Errors
+    /// What the method answers; a cancelled one still answers for itself.
+    pub fn call_while(
+        &self,
+        method: &str,
+        params: &str,
+        slice: Duration,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<String> {
+        let inner = self.inner()?;
+        guarded(|| {
+            inner.check_open()?;
+            let params = parse(params)?;
+            let cancel = CancellationToken::new();
+            let running = methods::run(inner, method, params, cancel.clone())?;
+            inner.block_on(async move {
+                let mut running = std::pin::pin!(running);
+                loop {
+                    match tokio::time::timeout(slice, running.as_mut()).await {
+                        Ok(answer) => return answer,
+                        Err(_) if wanted() => {}
+                        Err(_) => cancel.cancel(),
+                    }
+                }
+            })
         })
     }
 
@@ -212,6 +234,19 @@ impl Drop for Wire {
 impl Inner {
     fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) { Err(closed()) } else { Ok(()) }
+    }
+
+    /// Waits on the calling thread.
+    fn block_on(&self, running: impl Future<Output = Result<String>>) -> Result<String> {
+        match self.threads.handle() {
+            // A thread of the library itself must not wait for the library.
+            Some(_) if tokio::runtime::Handle::try_current().is_ok() => Err(Error::new(
+                "failed.operation",
+                "`call` blocks and was made on a thread of an async runtime. Use `start`.",
+            )),
+            Some(handle) => handle.block_on(running),
+            None => Err(closed()),
+        }
     }
 
     /// The item as a document; an event makes room for the next ones of its subscription.
