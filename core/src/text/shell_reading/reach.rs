@@ -344,7 +344,7 @@ mod tests {
             ("$RUN test", "unreadable"),
             ("(a; b)", "unreadable"),
             ("{ a; b; }", "unreadable"),
-            ("f() { a; }; f", "unreadable"),
+            ("f() { a; }; f", "earlier_statements"),
             ("((0))", "unreadable"),
             ("a '", "unreadable"),
         ] {
