@@ -337,3 +337,19 @@ fn a_granted_directory_opens_for_its_call_alone() {
     assert_eq!(bench.run("touch /dev/shm/zuno-test; echo > /dev/null").ok().exit(), 0);
     assert!(!Path::new("/dev/shm/zuno-test").exists());
 }
+
+/// A root host has no more rights to files of others inside a user namespace than anybody else.
+#[test]
+fn a_workspace_of_another_account_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    if std::os::unix::fs::chown(folder.path(), Some(12_345), None).is_err() {
+        eprintln!("skipped: only root can give a folder away");
+        return;
+    }
+    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let bench = Bench::open(folder, json!({}), |_, _| None, json!([]));
+    let part = bench.run("touch x").ok();
+    assert_ne!(part.exit(), 0);
+    assert_eq!(part.fact("sandboxLimits"), &json!(["foreign_owner"]));
+    assert!(part.output().contains("belongs to another account"), "{}", part.output());
+}

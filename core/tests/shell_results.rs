@@ -291,3 +291,37 @@ fn nothing_carries_over_between_calls() {
     let part = bench.call(json!({ "command": "pwd; ls", "workdir": "sub" })).ok();
     assert_eq!(part.text(), format!("{}/sub\nmade\n", bench.workspace.display()));
 }
+
+// spec: EXIT-27
+#[test]
+fn a_receipt_is_found_by_its_id_after_a_restart_and_only_in_its_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let options =
+        json!({ "database": folder.path().join("store.db"), "config": { "permission": { "mode": "allow_all" } } });
+    let workspace = folder.path().join("w");
+    std::fs::create_dir(&workspace).unwrap();
+    let host = support::TestHost::open(options.clone(), |_, _| None);
+    let (session, other) = (host.session(&workspace), host.session(&workspace));
+    let part = host.one(&session, "shell", json!({ "command": "exit 3" }));
+    let text = part["output"].as_str().unwrap();
+    let id = text.split_once("[verification ").unwrap().1.trim_end_matches(']').to_owned();
+    drop(host);
+
+    let host = support::TestHost::open(options, |_, _| None);
+    let found = host.call("receipt.get", json!({ "sessionId": session, "receiptId": id })).unwrap();
+    assert_eq!(found, part["metadata"]["verification"]);
+    assert_eq!((&found["exitCode"], &found["exitAuthority"]), (&json!(3), &json!("authoritative")));
+    assert!(host.call("receipt.get", json!({ "sessionId": other, "receiptId": id })).is_err());
+}
+
+// spec: GUARD-05 GUARD-07
+#[test]
+fn a_guard_that_is_lost_leaves_no_verdict() {
+    let bench = Bench::with(json!({ "sandbox": { "backend": "native" } }));
+    let part = bench.run("echo before; touch ran; kill -9 $PPID; sleep 60");
+    assert_eq!((part.outcome(), &part.error()["cause"]), ("uncertain", &json!("process_lost")), "{:#}", part.0);
+    assert!(part.output().contains("Inspect the authoritative state"), "{}", part.output());
+    assert!(part.output().contains("before\n"));
+    assert_eq!((part.receipt("outcome"), part.receipt("exitCode")), (&json!("unknown"), &json!(null)));
+    assert!(bench.workspace.join("ran").exists());
+}
