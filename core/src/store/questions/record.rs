@@ -75,6 +75,7 @@ pub struct Choice {
     /// The value an answer gives. Unique inside its item.
     pub label: String,
     /// What choosing it means.
+    #[serde(default)]
     pub description: String,
 }
 
