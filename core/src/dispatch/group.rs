@@ -97,8 +97,8 @@ impl Dispatcher {
         permit
     }
 
-    /// Commits the stamp of every call that will run, before any body starts. A group that only reads is not waited
-    /// for: nothing could happen twice, and the settlement is queued behind it.
+    /// Commits the stamp of every call that will run, before any body starts. A group that only reads waits for no
+    /// disk: nothing could happen twice.
     async fn stamp(&self, session: &DispatchSession, (keys, reads): (Vec<CallKey>, bool)) -> Result<(), Error> {
         if keys.is_empty() {
             return Ok(());
@@ -108,11 +108,8 @@ impl Dispatcher {
             leases::fence(tx, &id, &owner)?;
             keys.iter().try_for_each(|key| stamp(tx, key).map(|_| ()))
         };
-        if reads {
-            self.services.store.submit(Durability::Ordered, write);
-            return Ok(());
-        }
-        Ok(self.services.store.write(Durability::Full, write).await?)
+        let durability = if reads { Durability::Ordered } else { Durability::Full };
+        Ok(self.services.store.write(durability, write).await?)
     }
 
     async fn execute(
