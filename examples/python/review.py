@@ -57,7 +57,7 @@ class Terminal:
     def ask(self, prompt: str, choices: list[str], default: str) -> str:
         """One of the choices, by its first letters or its number."""
         if not self.interactive:
-            self.say(f"  {prompt}  {self.paint(f'-> {default} (no terminal: answered by itself)', 'bold')}")
+            self.say(f"  {prompt}  {self.paint(f'-> {default} (answered by itself)', 'bold')}")
             return default
         shown = " / ".join(f"{number} {choice}" for number, choice in enumerate(choices, 1))
         self._asking = True
@@ -146,6 +146,8 @@ def review(directory: Path, terminal: Terminal, database: Path) -> int:
     with zuno.open(database, approve=host.approve, config=config) as runtime:
         session = runtime.session(directory, title="review")
         terminal.say(terminal.paint(f"  Review of {session.info.directory}", "bold"))
+        if not terminal.interactive:
+            terminal.say("  There is no terminal to ask on, so everything is answered by itself.")
         events = session.events(live=False)
         follower = threading.Thread(target=host.follow, args=(events,), daemon=True)
         follower.start()

@@ -189,7 +189,7 @@ def wait_question(question: QuestionView, timeout: float | None) -> Operation[tu
         after_revision=question.revision,
         timeout_ms=None if timeout is None else round(timeout * 1000),
     )
-    return Operation("question.wait", document, lambda answer: (question_view(answer["question"]), answer["timedOut"]))
+    return Operation("question.wait", document, lambda answer: (question_view(answer["question"]), answer["changed"]))
 
 
 def register_tool(declaration: Mapping[str, Any]) -> Operation[str]:
