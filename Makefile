@@ -18,7 +18,7 @@ export ZUNO_TEST_RG := $(VENV)/bin/rg
 NATIVE := $(ROOT)/bindings-python/python/zuno/_zuno.abi3.so
 
 .PHONY: demo test ready setup build format format-check lint docs docs-check drift bless \
-	rust-test python-test python-types clean
+	rust-test python-test python-types python-stubs clean
 
 demo: build ## Set up, build, and run the demo host on this checkout
 	$(PY) examples/python/review.py
@@ -26,7 +26,7 @@ demo: build ## Set up, build, and run the demo host on this checkout
 test: build rust-test python-test ## Set up, build, and pass every test
 	@echo "all suites passed"
 
-ready: build format-check lint docs-check rust-test python-types python-test ## What CI checks
+ready: build format-check lint docs-check rust-test python-types python-test python-stubs ## What CI checks
 	@echo "ready"
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
@@ -74,6 +74,11 @@ python-test: build
 
 python-types: build
 	tools/check-types $(PY)
+
+# The stub of the native module is generated from it; `ZUNO_BLESS=1 make python-stubs` writes it anew. Last, because
+# maturin builds with an environment of its own.
+python-stubs: build
+	tools/check-stubs $(ROOT) $(VENV)
 
 # Writes the generated files (schemas, snapshots) anew.
 bless: setup

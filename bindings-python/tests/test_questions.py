@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zuno
 from conftest import ASKING
 
-ASK = [
-    {"header": "Colour", "question": "Which colour?", "options": [{"label": "Red", "description": "Warm."}, {"label": "Blue"}]},
+COLOURS = [{"label": "Red", "description": "Warm."}, {"label": "Blue", "description": "Cold."}]
+ASK: list[dict[str, Any]] = [
+    {"header": "Colour", "question": "Which colour?", "options": COLOURS},
     {"header": "Name", "question": "Which name?"},
 ]
 

@@ -32,6 +32,7 @@ class Terminal:
         self.colour = self.live and "NO_COLOR" not in os.environ
         self._lock = threading.Lock()
         self._progress = ""
+        self._asking = False
 
     def paint(self, text: str, kind: str) -> str:
         return f"\x1b[{COLOURS[kind]}m{text}\x1b[0m" if self.colour else text
@@ -42,7 +43,7 @@ class Terminal:
             print(text, flush=True)
 
     def progress(self, text: str) -> None:
-        if self.live:
+        if self.live and not self._asking:
             with self._lock:
                 self._clear()
                 self._progress = text
@@ -56,17 +57,19 @@ class Terminal:
     def ask(self, prompt: str, choices: list[str], default: str) -> str:
         """One of the choices, by its first letters or its number."""
         if not self.interactive:
-            self.say(f"  {prompt}  {self.paint(f'-> {default} (no terminal: answered by itself)', 'bold')}")
+            self.say(f"  {prompt}  {self.paint(f'-> {default} (answered by itself)', 'bold')}")
             return default
         shown = " / ".join(f"{number} {choice}" for number, choice in enumerate(choices, 1))
-        self.say(f"  {prompt}  {shown}")
-        while True:
-            given = input(f"  [{default}] > ").strip().lower()
-            if not given:
-                return default
-            for number, choice in enumerate(choices, 1):
-                if given == str(number) or choice.lower().startswith(given):
-                    return choice
+        self._asking = True
+        try:
+            self.say(f"  {prompt}  {shown}")
+            while given := input(f"  [{default}] > ").strip().lower():
+                for number, choice in enumerate(choices, 1):
+                    if given == str(number) or choice.lower().startswith(given):
+                        return choice
+            return default
+        finally:
+            self._asking = False
 
 
 class Review:
@@ -74,7 +77,7 @@ class Review:
 
     def __init__(self, terminal: Terminal) -> None:
         self.terminal = terminal
-        self.permission: dict[str, str] = {}
+        self.permission: dict[tuple[str, str], str] = {}
 
     def approve(self, request: zuno.ApprovalRequest) -> zuno.Decision:
         """Called by the library, on a thread of its own, whenever the rules leave a call to a person."""
@@ -85,7 +88,7 @@ class Review:
         choices: dict[str, zuno.Decision] = {"once": zuno.Allow.ONCE, "always": zuno.Allow.ALWAYS, "no": zuno.Deny("The reviewer said no.")}
         offered = [name for name in choices if name != "always" or "always" in request.choices]
         answer = self.terminal.ask("Allow it?", offered, "once")
-        self.permission[request.call_id] = f"asked: {answer}"
+        self.permission[request.message_id, request.call_id] = f"asked: {answer}"
         return choices[answer]
 
     def follow(self, events: zuno.EventStream) -> None:
@@ -105,7 +108,8 @@ class Review:
         """One row per call."""
         self.terminal.say(self.terminal.paint(f"\n  {'tool':<15}{'effect':<15}{'permission':<15}{'time':>8}  outcome", "bold"))
         for outcome in outcomes:
-            permission = self.permission.get(outcome.call_id, "by rule" if outcome.block_kind is None else "-")
+            unasked = "by rule" if outcome.block_kind is None else "-"
+            permission = self.permission.get((outcome.message_id, outcome.call_id), unasked)
             took = f"{outcome.duration * 1000:.0f} ms" if outcome.duration is not None else "-"
             proof: str = outcome.block_kind or (outcome.error.kind if outcome.error else "")
             if outcome.receipt is not None:
@@ -118,10 +122,10 @@ class Review:
                 self.terminal.say(self.terminal.paint(f"    {outcome.error.message[:74]}", "dim"))
 
 
-def notes(outcomes: list[zuno.Result]) -> str:
+def notes(directory: str, outcomes: list[zuno.Result]) -> str:
     """What the review found, as a page."""
     sources, marks, _, _, listed = outcomes
-    found = [line for line in marks.output.splitlines() if line.strip()][:12]
+    found = [line.replace(directory + "/", "") for line in marks.output.splitlines() if line.strip()][:8]
     return "\n".join(
         [
             "# Review notes",
@@ -142,6 +146,8 @@ def review(directory: Path, terminal: Terminal, database: Path) -> int:
     with zuno.open(database, approve=host.approve, config=config) as runtime:
         session = runtime.session(directory, title="review")
         terminal.say(terminal.paint(f"  Review of {session.info.directory}", "bold"))
+        if not terminal.interactive:
+            terminal.say("  There is no terminal to ask on, so everything is answered by itself.")
         events = session.events(live=False)
         follower = threading.Thread(target=host.follow, args=(events,), daemon=True)
         follower.start()
@@ -176,7 +182,7 @@ def review(directory: Path, terminal: Terminal, database: Path) -> int:
                 answers.append(terminal.ask(item.question, [option["label"] for option in item["options"]], "Write"))
                 question.answer({item.id: [answers[-1]]})
         if "Write" in answers:
-            outcomes.append(session.write(NOTES, notes(outcomes[:5])))
+            outcomes.append(session.write(NOTES, notes(session.info.directory, outcomes[:5])))
 
         events.close()
         follower.join()

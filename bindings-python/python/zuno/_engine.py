@@ -86,9 +86,9 @@ class Engine:
                 self.core.respond(job.request_id, answer)
                 return
             # Kept first: the call may end, and its result be read, before `fail` returns.
-            self.causes.keep(job.call_id, error)
+            self.causes.keep(job.call, error)
             if not self.core.fail(job.request_id, "host.failed", message):
-                self.causes.take(job.call_id)
+                self.causes.drop(job.call)
 
     def withdraw(self, request_id: str) -> None:
         future = self._running.get(request_id)

@@ -13,6 +13,8 @@ from ._declare import HostTool, tool_answer
 from ._errors import ZunoError
 from ._json import dumps
 
+CallKey = tuple[str, "str | None", str]
+"""Session, message where the request names it, call: call ids are unique inside one message only."""
 Encode = Callable[[Mapping[str, Any], object], dict[str, Any]]
 
 
@@ -21,7 +23,7 @@ class Job:
     """A request on its way through a handler."""
 
     request_id: str
-    call_id: str
+    call: CallKey
     label: str
     function: Callable[..., Any]
     positional: tuple[Any, ...]
@@ -45,19 +47,26 @@ class Causes:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, BaseException] = OrderedDict()
+        self._kept: OrderedDict[CallKey, BaseException] = OrderedDict()
 
-    def keep(self, call_id: str, error: BaseException) -> None:
+    def keep(self, call: CallKey, error: BaseException) -> None:
         with self._lock:
-            self._kept[call_id] = error
+            self._kept[call] = error
             if len(self._kept) > self.LIMIT:
                 self._kept.popitem(last=False)
 
-    def take(self, call_id: str) -> BaseException | None:
+    def drop(self, call: CallKey) -> None:
+        with self._lock:
+            self._kept.pop(call, None)
+
+    def take(self, part: Mapping[str, Any]) -> BaseException | None:
+        """What a handler raised during this call."""
         if not self._kept:
             return None
+        session, message, call = part["sessionId"], part["messageId"], part["callId"]
         with self._lock:
-            return self._kept.pop(call_id, None)
+            unnamed = self._kept.pop((session, None, call), None)
+            return self._kept.pop((session, message, call), unnamed)
 
 
 @dataclass(slots=True)
@@ -107,7 +116,8 @@ def _job(
     encode: Encode,
 ) -> Job:
     payload = item["payload"]
-    return Job(item["id"], payload.get("callId") or "", label, function, positional, named, payload, encode)
+    call = (payload["sessionId"], payload.get("messageId"), payload["callId"])
+    return Job(item["id"], call, label, function, positional, named, payload, encode)
 
 
 def failure(job: Job, error: BaseException) -> tuple[str | None, str]:

@@ -36,6 +36,7 @@ class ApprovalRequest:
 
     id: str
     session_id: str
+    message_id: str
     call_id: str
     tool: str
     kind: Literal["rule", "risk", "strict"]
@@ -48,10 +49,9 @@ class ApprovalRequest:
     @property
     def summary(self) -> str:
         """One line: what would happen."""
-        facts = self.raw.get("metadata") or {}
-        for key in ("command", "filepath", "name"):
-            if isinstance(facts.get(key), str):
-                return f"{self.tool}: {facts[key]}"
+        command = self.metadata.get("command")
+        if isinstance(command, str):
+            return f"{self.tool}: {command}"
         patterns = [pattern for ask in self.asks for pattern in ask["patterns"]]
         return f"{self.tool}: {', '.join(patterns)}" if patterns else self.tool
 
@@ -182,6 +182,7 @@ def approval_request(payload: Mapping[str, Any]) -> ApprovalRequest:
     return ApprovalRequest(
         payload["id"],
         payload["sessionId"],
+        payload["messageId"],
         payload["callId"],
         payload["tool"],
         payload["kind"],

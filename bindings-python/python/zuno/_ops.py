@@ -31,7 +31,7 @@ from ._views import (
 T = TypeVar("T")
 ToolFormat = Literal["native", "openai", "anthropic", "mcp"]
 InterruptReason = Literal["user_cancel", "request_cancelled", "shutdown", "session_close"]
-Causes = Callable[[str], "BaseException | None"]
+Causes = Callable[[Mapping[str, Any]], "BaseException | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def dispatch(
         document["messageId"] = message_id
 
     def decode(answer: Any) -> list[Result]:
-        return [result(part, causes(part["callId"])) for part in answer["results"]]
+        return [result(part, causes(part)) for part in answer["results"]]
 
     return Operation("session.dispatch", document, decode)
 
@@ -104,7 +104,7 @@ def dispatch(
 def one_call(session_id: str, call: Call, causes: Causes) -> Operation[Result]:
     def decode(answer: Any) -> Result:
         part = answer["results"][0]
-        return result(part, causes(part["callId"]))
+        return result(part, causes(part))
 
     return Operation("session.dispatch", {"sessionId": session_id, "calls": [call.to_wire()]}, decode)
 
@@ -189,7 +189,7 @@ def wait_question(question: QuestionView, timeout: float | None) -> Operation[tu
         after_revision=question.revision,
         timeout_ms=None if timeout is None else round(timeout * 1000),
     )
-    return Operation("question.wait", document, lambda answer: (question_view(answer["question"]), answer["timedOut"]))
+    return Operation("question.wait", document, lambda answer: (question_view(answer["question"]), answer["changed"]))
 
 
 def register_tool(declaration: Mapping[str, Any]) -> Operation[str]:

@@ -74,8 +74,8 @@ class Question:
 
     async def wait(self, timeout: float | None = None) -> bool:
         """Waits for the next change; `False` when `timeout` seconds passed without one."""
-        self.view, timed_out = await self._engine.run(ops.wait_question(self.view, timeout))
-        return not timed_out
+        self.view, changed = await self._engine.run(ops.wait_question(self.view, timeout))
+        return changed
 
 
 class Questions:
