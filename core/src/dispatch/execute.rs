@@ -23,7 +23,13 @@ pub(super) async fn run(body: RunBody, context: &CallContext, name: &str, effect
     let running = catch_panic(AssertUnwindSafe(async move { body().await }));
     tokio::pin!(running);
     let result = tokio::select! {
-        result = &mut running => result,
+        result = &mut running => {
+            // A body that saw the interrupt at once ends before this side has seen it.
+            if context.cancel.is_cancelled() {
+                note(context, "cooperative", result.as_ref());
+            }
+            result
+        }
         () = context.cancel.cancelled() => {
             let millis = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
             tokio::select! {
