@@ -73,7 +73,10 @@ fn a_session_is_closed_archived_brought_back_and_deleted() {
         .map(|event| event["data"]["state"].clone())
         .collect();
     assert_eq!(states, ["closed", "active", "archived", "closed", "active"]);
-    assert_eq!(code(host.call("session.delete", json!({ "sessionId": session, "confirm": false }))), "arguments.invalid");
+    assert_eq!(
+        code(host.call("session.delete", json!({ "sessionId": session, "confirm": false }))),
+        "arguments.invalid"
+    );
     let confirmed = json!({ "sessionId": session, "confirm": true });
     assert_eq!(host.call("session.delete", confirmed.clone()).unwrap(), json!({ "deleted": true }));
     for method in ["session.get", "session.open", "session.close", "session.messages", "session.unsettled"] {
@@ -116,7 +119,10 @@ fn an_interrupt_settles_what_waits_for_the_host_by_what_it_could_have_done() {
             assert_eq!(host.call("session.interrupt", of).unwrap(), json!({ "interrupted": true }));
             running.join().unwrap()
         });
-        assert_eq!((&parts[0]["outcome"], parts[0]["error"]["kind"].to_string().contains(kind)), (&json!(outcome), true));
+        assert_eq!(
+            (&parts[0]["outcome"], parts[0]["error"]["kind"].to_string().contains(kind)),
+            (&json!(outcome), true)
+        );
         // What had not begun never ran.
         assert_eq!((&parts[1]["outcome"], &parts[1]["dispatchedAt"]), (&json!("error"), &Value::Null));
         let events = host.events(&session);
@@ -184,7 +190,8 @@ fn opening_and_closing_from_many_threads_leaves_running_calls_alone() {
                     match host.call("session.dispatch", call) {
                         Ok(result) => {
                             let part = &result["results"][0];
-                            let fine = part["outcome"] == "ok" || part["error"]["kind"].to_string().contains("Cancel")
+                            let fine = part["outcome"] == "ok"
+                                || part["error"]["kind"].to_string().contains("Cancel")
                                 || part["outcome"] == "uncertain";
                             assert!(fine, "{part}");
                         }
@@ -224,9 +231,8 @@ fn a_message_sent_twice_at_once_runs_once() {
             json!({ "sessionId": session, "messageId": format!("m{number}"), "calls": calls })
         };
         let results: Vec<Value> = std::thread::scope(|scope| {
-            let sending: Vec<_> = (0..4)
-                .map(|_| scope.spawn(|| host.call("session.dispatch", message("x")).unwrap()))
-                .collect();
+            let sending: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| host.call("session.dispatch", message("x")).unwrap())).collect();
             sending.into_iter().map(|sent| sent.join().unwrap()).collect()
         });
         assert!(results.iter().all(|result| *result == results[0]), "{results:?}");

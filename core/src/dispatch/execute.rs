@@ -91,6 +91,20 @@ struct CatchPanic<F> {
     future: Option<Pin<Box<F>>>,
 }
 
+impl<F> CatchPanic<F> {
+    /// Drops the future; what its parts do when they are dropped ends here too.
+    fn give_up(&mut self) {
+        let future = self.future.take();
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
+    }
+}
+
+impl<F> Drop for CatchPanic<F> {
+    fn drop(&mut self) {
+        self.give_up();
+    }
+}
+
 impl<F: Future> Future for CatchPanic<F> {
     type Output = Option<F::Output>;
 
@@ -99,7 +113,7 @@ impl<F: Future> Future for CatchPanic<F> {
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(output)) => {
-                self.future = None;
+                self.give_up();
                 Poll::Ready(Some(output))
             }
             Err(_) => {

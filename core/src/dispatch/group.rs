@@ -1,5 +1,6 @@
 //! Phases 3 to 6 for one group: prepare in order, stamp together, run under the bound, settle in call order.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -191,7 +192,7 @@ impl Dispatcher {
             leases::fence(tx, &id, &owner)?;
             stamp(tx, &key)?;
             let started = tx.now();
-            let mut output = match body(tx) {
+            let mut output = match run_body(body, tx, &name) {
                 Ok(output) => output,
                 // What the body had written by then has to go: the transaction is given up.
                 Err(error) => return Err(Given::Up(error)),
@@ -259,6 +260,14 @@ fn running(prepared: &[PreparedCall]) -> (Vec<CallKey>, bool) {
     let running = || prepared.iter().filter(|call| matches!(call.next, Next::Run(_)));
     let reads = running().all(|call| call.call.declarations.effect == Effect::ReadOnly);
     (running().map(|call| call.key.clone()).collect(), reads)
+}
+
+/// A panic of the body is a refusal: its transaction is given up like any other.
+fn run_body(body: StoreBody, tx: &mut Tx<'_>, name: &str) -> Result<ToolOutput, ToolError> {
+    catch_unwind(AssertUnwindSafe(|| body(tx))).unwrap_or_else(|_| {
+        let text = format!("A defect of the library ended `{name}`. Nothing of what it did was kept.");
+        Err(ToolError::failed("panic", text))
+    })
 }
 
 /// Why the transaction of a store body was given up.

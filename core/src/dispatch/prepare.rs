@@ -95,7 +95,8 @@ impl Dispatcher {
         }
         self.hold(session, call, &context).await?;
         let arguments = checked.arguments.clone();
-        let prepare = AssertUnwindSafe(known.tool.prepare(context.clone(), arguments));
+        let (tool, given) = (Arc::clone(&known), context.clone());
+        let prepare = AssertUnwindSafe(async move { tool.tool.prepare(given, arguments).await });
         let prepared = tokio::select! {
             prepared = catch_panic(prepare) => prepared.unwrap_or_else(|| Err(defect(&call.name)))?,
             () = context.cancel.cancelled() => return Err(not_started()),

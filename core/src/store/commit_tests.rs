@@ -130,7 +130,7 @@ fn a_decision_that_fails_or_panics_takes_nobody_with_it() {
     assert_eq!(first.recv().unwrap().unwrap(), 2);
     assert!(matches!(failing.recv().unwrap(), Err(StoreError::Record(text)) if text == "no"));
     assert_eq!(second.recv().unwrap().unwrap(), 3);
-    assert!(matches!(panicking.recv().unwrap(), Err(StoreError::Record(_))));
+    assert!(matches!(panicking.recv().unwrap(), Err(StoreError::Panicked)));
     assert!(matches!(broken.recv().unwrap(), Err(StoreError::Sqlite(_))));
     assert_eq!(third.recv().unwrap().unwrap(), 4);
     assert_eq!(details(&store), ["first", "second", "third"]);

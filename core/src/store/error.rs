@@ -62,6 +62,9 @@ pub enum StoreError {
     /// The store was closed.
     #[error("The runtime is closed.")]
     Closed,
+    /// A decision panicked; nothing of it was kept.
+    #[error("A defect of the library ended this change. Nothing of it was kept, and everything else goes on.")]
+    Panicked,
     /// A stored document cannot be read.
     #[error("A stored record cannot be read ({0}). The database may be damaged.")]
     Record(String),
@@ -130,6 +133,7 @@ impl From<StoreError> for Error {
             StoreError::LeaseGone(session) => Self::new("busy.session", message).with("sessionId", session),
             StoreError::Unusable { path, .. } => Self::new("store.io", message).with("path", path.to_string_lossy()),
             StoreError::Closed => Self::new("closed.object", message),
+            StoreError::Panicked => Self::new("internal.panic", message),
             StoreError::Record(_) => Self::new("store.damaged", message),
             StoreError::Sqlite(error) if is_corrupt(&error) => Self::new("store.damaged", message),
             StoreError::Sqlite(_) | StoreError::Commit(_) => Self::new("store.io", message),

@@ -42,8 +42,8 @@ where
 {
     fn run(self: Box<Self>, tx: &mut Tx<'_>) -> (bool, Answer) {
         let Self { decision, answer } = *self;
-        let result = catch_unwind(AssertUnwindSafe(|| decision(tx)))
-            .unwrap_or_else(|_| Err(StoreError::Record("a transaction panicked".to_owned()).into()));
+        let result =
+            catch_unwind(AssertUnwindSafe(|| decision(tx))).unwrap_or_else(|_| Err(StoreError::Panicked.into()));
         let stays = result.is_ok();
         let finish: Answer = Box::new(move |commit| match commit {
             Ok(()) => answer(result),
