@@ -1,5 +1,7 @@
 //! Bodies that panic, hang or give up: every call settles, and what only writes to the store is all or nothing.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr)]
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -160,9 +162,10 @@ impl Fixture {
             .iter()
             .map(|name| CallInput { call_id: None, name: (*name).to_owned(), arguments: json!({}) })
             .collect();
-        let message = Some(MessageId::from("m"));
-        let result = self.dispatcher.dispatch(&self.session, message.clone(), calls, false, cancel).await.unwrap();
-        let stored = self.dispatcher.stored(&self.session, &message.unwrap()).unwrap();
+        let message = MessageId::from("m");
+        let result =
+            self.dispatcher.dispatch(&self.session, Some(message.clone()), calls, false, cancel).await.unwrap();
+        let stored = self.dispatcher.stored(&self.session, &message).unwrap();
         assert_eq!(result.results, stored);
         assert!(stored.iter().all(|part| part.state == CallState::Settled));
         stored

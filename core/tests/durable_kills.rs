@@ -1,5 +1,7 @@
 //! Hosts that are killed: nothing happens twice, nothing is lost, the store goes on.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr)]
+
 mod durable_support;
 mod support;
 

@@ -1,5 +1,7 @@
 //! Many processes and threads on one store, and a store that others keep locked.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr)]
+
 mod durable_support;
 mod support;
 

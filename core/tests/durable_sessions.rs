@@ -1,5 +1,7 @@
 //! Sessions from beginning to end: states, interrupts, repeated messages, odd input, many of them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr)]
+
 mod durable_support;
 mod support;
 

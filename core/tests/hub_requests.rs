@@ -1,5 +1,7 @@
 //! Operations and requests: one terminal item each, whatever hosts and threads do.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr)]
+
 mod durable_support;
 mod support;
 

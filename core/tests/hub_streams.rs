@@ -1,5 +1,7 @@
 //! Event streams: order, crossing from stored to live, full queues, slow readers.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr)]
+
 mod durable_support;
 mod support;
 

@@ -1,5 +1,7 @@
 //! One live owner per session, in real processes.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr)]
+
 mod durable_support;
 mod support;
 

@@ -1,5 +1,7 @@
 //! Opening a store: whatever cannot be used is refused by name and keeps every byte.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr)]
+
 mod durable_support;
 
 use std::os::unix::fs::{FileExt, symlink};
