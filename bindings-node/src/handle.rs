@@ -99,12 +99,10 @@ impl Handle {
         }
     }
 
-    /// Closes and waits for it; only for a process that is about to end.
+    /// Closes, waits for it and gives everything back; only for a process that is about to end.
     #[napi(catch_unwind)]
     pub fn close_now(&self) {
-        if let Ok(open) = self.get() {
-            open.wire.close(TEARDOWN);
-        }
+        tear_down(&self.open);
     }
 
     /// Gives the runtime and its wake-up back; called after the `closed` item.

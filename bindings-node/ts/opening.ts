@@ -52,9 +52,7 @@ async function otherLayersNameOne({ config, readGlobal, readEnvironment }: OpenO
   const document = encode(given({ database: ":memory:", config, readGlobal, readEnvironment }));
   const probe = await Engine.open(document, new Handlers(undefined, undefined), new Set());
   try {
-    const effective = asRecord(probe.now("runtime.config", {}));
-    const row = asRecord(asRecord(effective["values"] ?? effective)["search.ripgrep_path"]);
-    return row["value"] != null;
+    return namesRipgrep(asRecord(probe.now("runtime.config", {}))["values"]);
   } finally {
     await probe.close(1000);
   }
