@@ -24,12 +24,15 @@ test("half a surrogate pair is refused, not replaced", async (t) => {
 });
 
 test("outcomes narrow by their tag", async (t) => {
-  const { session, workspace } = await bench(t);
+  const { session, runtime, workspace } = await bench(t);
   writeFileSync(path.join(workspace, "a.txt"), "one\n");
+  runtime.tool({ name: "fails", description: "Fails.", inputSchema: { type: "object" }, effect: "ReadOnly", replay: "Safe" }, () => {
+    throw new ToolFailure("It failed.", { code: "it_failed" });
+  });
   const [ok, blocked, failed] = await session.dispatch([
     call("read", { filePath: "a.txt" }),
     { name: "read", arguments: { filepath: "a.txt" } },
-    call("read", { filePath: "none.txt" }),
+    call("fails", {}),
   ]);
   assert.ok(ok?.outcome === "ok");
   const nothing: null = ok.error;
@@ -37,7 +40,7 @@ test("outcomes narrow by their tag", async (t) => {
   assert.ok(blocked?.outcome === "blocked" && blocked.blockKind === "invalid_arguments");
   assert.equal(blocked.error.suggestion, "filePath");
   assert.ok(failed?.outcome === "error");
-  assert.notEqual(failed.error.code, "");
+  assert.equal(failed.error.code, "it_failed");
   assert.equal(failed.receipt, null);
   assert.deepEqual(failed.writtenPaths, []);
 });
@@ -126,7 +129,7 @@ test("hooks block, rewrite and add facts", async (t) => {
   assert.match(blocked.reason, /Not that one/);
   assert.equal(before.remove(), true);
   const free = await session.read("a.txt");
-  assert.equal(free.outcome, "error");
+  assert.ok(free.outcome === "blocked" && free.blockKind === "invalid_arguments", free.output);
 });
 
 test("tools in the forms of providers", async (t) => {

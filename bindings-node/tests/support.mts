@@ -55,7 +55,7 @@ export interface Fixture {
 /** Starts a program of `fixtures/` with a time limit that is a failure, not a measure. */
 export function start(name: string, args: readonly string[] = [], nodeOptions: readonly string[] = []): Fixture {
   const program = fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
-  const child = spawn(process.execPath, [...nodeOptions, program, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [...nodeOptions, program, ...args], { stdio: ["pipe", "pipe", "pipe"] });
   const limit = setTimeout(() => child.kill("SIGKILL"), 60_000);
   let stdout = "";
   let stderr = "";

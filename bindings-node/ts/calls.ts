@@ -1,8 +1,5 @@
 import type { CallInput } from "./generated/protocol.js";
-import type { ToolArguments as Generated } from "./generated/tools.js";
-
-/** Arguments of the built-in tools, by tool. */
-export type ToolArguments = Generated & { shell: { readonly command: string; readonly timeout?: number; readonly workdir?: string; readonly background?: boolean; readonly exitPolicy?: "pipefail" | "all" | "last"; readonly intent?: string; readonly accept_large_output?: boolean } };
+import type { ToolArguments } from "./generated/tools.js";
 
 /** A built-in tool. */
 export type ToolName = keyof ToolArguments;

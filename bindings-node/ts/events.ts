@@ -1,5 +1,5 @@
-import type { BlockKind, Concurrency, Effect, Event as Envelope, Json, PermissionRequest, Replay } from "./generated/protocol.js";
-import type { CallError, Metadata, Outcome, VerificationReceipt } from "./outcome.js";
+import type { BlockKind, Concurrency, Effect, Event as Envelope, Json, PermissionRequest, Replay, VerificationReceipt } from "./generated/protocol.js";
+import type { CallError, Metadata, Outcome } from "./outcome.js";
 import type { QuestionView } from "./question-types.js";
 
 type Fields = { [key: string]: Json };
@@ -80,7 +80,7 @@ export interface EventData {
   "task_context.updated": { taskId: string; revision: number; status: string };
   "memory.updated": { target: string; revision: number; candidateId: string; status: string };
   "notes.updated": { agent: string; name: string; revision: number; bytes: number };
-  "receipt.recorded": Omit<VerificationReceipt, "authority">;
+  "receipt.recorded": VerificationReceipt;
   "report.published": { reportArtifact: Json };
   "input.admitted": InboxEvent;
   "input.promoted": InboxEvent;

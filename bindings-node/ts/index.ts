@@ -7,12 +7,13 @@
  */
 import "./polyfill.js";
 
-export { type ArgumentsOf, type Call, type CallOptions, type OptionsOf, type ToolArguments, type ToolName, call } from "./calls.js";
+export { type ArgumentsOf, type Call, type CallOptions, type OptionsOf, type ToolName, call } from "./calls.js";
 export { type ErrorCode, type ErrorDetails, ZunoError } from "./errors.js";
 export type { Event, EventData, EventOf, EventType } from "./events.js";
 export type { AnthropicTool, McpTool, NativeTool, OpenAiTool, ToolFormats } from "./formats.js";
 export type * as protocol from "./generated/protocol.js";
 export type { Json, Part, PermissionRequest, SessionRecord, ToolInfo, Waiting } from "./generated/protocol.js";
+export type { ToolArguments } from "./generated/tools.js";
 export {
   type AfterCall,
   type AfterCallHandler,

@@ -1,30 +1,9 @@
-import type { BlockKind, Json, Part, ToolError, Uncertainty } from "./generated/protocol.js";
+import type { BlockKind, ExitAuthority, Json, Part, ToolError, Uncertainty, VerificationReceipt as Receipt } from "./generated/protocol.js";
 
 /** What a shell exit status proves. */
-export interface VerificationReceipt {
-  readonly id: string;
-  readonly sessionId: string;
-  readonly turnId: string | null;
-  readonly callId: string;
-  readonly tool: string;
-  /** What ran, on one line. */
-  readonly summary: string;
-  readonly workdir: string;
-  readonly interpreter: string;
-  readonly exitPolicy: "pipefail" | "all" | "last";
-  /** What it decided. */
-  readonly outcome: "passed" | "failed" | "unknown";
-  readonly exitCode: number | null;
-  readonly signal: string | null;
-  /** How far the exit code reaches. */
-  readonly exitAuthority: "authoritative" | "derived" | "absent";
-  readonly limitation: { readonly code: string; readonly construct: string; readonly remedy: string } | null;
-  readonly detail: string | null;
-  readonly gitHead: string | null;
-  readonly outputDigest: string | null;
-  readonly timeCreated: number;
-  /** The same as `exitAuthority`. */
-  readonly authority: "authoritative" | "derived" | "absent";
+export interface VerificationReceipt extends Receipt {
+  /** The same as `exitAuthority`: how far the exit code reaches. */
+  readonly authority: ExitAuthority;
 }
 
 /** What stood against a change of a file, and what to do about it. */
@@ -48,7 +27,7 @@ export interface Metadata {
   readonly writtenPaths?: string[];
   readonly outputPaths?: string[];
   readonly withheldOutput?: { [key: string]: Json };
-  readonly verification?: { [key: string]: Json };
+  readonly verification?: Receipt;
   readonly cancellation?: { [key: string]: Json };
   readonly diff?: string;
   readonly fileDiffs?: FileDiff[];
@@ -134,9 +113,9 @@ export function outcomeOf(part: Part, cause: unknown): Outcome {
   });
 }
 
-function receiptOf(found: { [key: string]: Json } | undefined): VerificationReceipt | null {
+function receiptOf(found: Receipt | undefined): VerificationReceipt | null {
   if (found === undefined || found === null) return null;
-  return Object.defineProperty({ ...found } as unknown as VerificationReceipt, "authority", { value: found["exitAuthority"] });
+  return Object.defineProperty({ ...found } as VerificationReceipt, "authority", { value: found.exitAuthority });
 }
 
 function durationOf({ timeStarted, timeCompleted }: Part): number | null {
