@@ -88,13 +88,13 @@ function object(schema, given) {
 const allowsAnything = (schema) => schema === true || (typeof schema === "object" && !("type" in schema) && !("$ref" in schema) && !("anyOf" in schema) && !("oneOf" in schema));
 
 function declare(name, schema, given) {
+  const choices = schema.oneOf ?? schema.anyOf;
+  const isInterface = schema.type === "object" && schema.properties && !choices;
   const body = type(schema, given);
-  const shape = body.startsWith("{") && !body.includes("} & (") && !/^\{ \[key/.test(body);
-  const text = shape ? `export interface ${name} ${body}` : `export type ${name} = ${body.includes(" | ") && !body.includes("{") ? union(body) : body};`;
-  return `${comment(schema.description)}${text}\n`;
+  const listed = choices && !schema.properties && (body.length > 100 || body.includes("\n"));
+  const text = listed ? choices.map((choice) => `\n  | ${indent(type(choice, given))}`).join("") : ` ${body}`;
+  return `${comment(schema.description)}${isInterface ? `export interface ${name} ${body}` : `export type ${name} =${text};`}\n`;
 }
-
-const union = (body) => (body.length < 90 ? body : body.split(" | ").map((part) => `\n  | ${part}`).join(""));
 
 function protocol() {
   const document = read("protocol.json");

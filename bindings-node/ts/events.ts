@@ -1,6 +1,5 @@
-import type { BlockKind, Concurrency, Effect, Event as Envelope, Json, PermissionRequest, Replay, VerificationReceipt } from "./generated/protocol.js";
+import type { BlockKind, Concurrency, Effect, Event as Envelope, Json, PermissionRequest, Question as QuestionView, Replay, VerificationReceipt } from "./generated/protocol.js";
 import type { CallError, Metadata, Outcome } from "./outcome.js";
-import type { QuestionView } from "./question-types.js";
 
 type Fields = { [key: string]: Json };
 type End = { assistantMessageId: string; steps: number };

@@ -199,15 +199,23 @@ export class Causes {
     this.#kept.delete(keyOf(item));
   }
 
-  take(sessionId: string, callId: string): unknown {
-    const key = `${sessionId} ${callId}`;
-    const found = this.#kept.get(key);
-    this.#kept.delete(key);
+  /** What a handler threw during this call. */
+  take({ sessionId, messageId, callId }: { sessionId: string; messageId: string; callId: string }): unknown {
+    let found: unknown;
+    for (const key of [keyFor(sessionId, messageId, callId), keyFor(sessionId, undefined, callId)]) {
+      found ??= this.#kept.get(key);
+      this.#kept.delete(key);
+    }
     return found;
   }
 }
 
 function keyOf(item: RequestItem): string {
-  const { sessionId, callId } = asRecord(item.payload);
-  return `${String(sessionId)} ${String(callId)}`;
+  const { sessionId, messageId, callId } = asRecord(item.payload);
+  return keyFor(sessionId, messageId, callId);
+}
+
+/** Hooks and the environment are not told the message; call ids alone are unique inside of one. */
+function keyFor(sessionId: unknown, messageId: unknown, callId: unknown): string {
+  return JSON.stringify([sessionId, messageId ?? null, callId]);
 }

@@ -1,27 +1,24 @@
 import { createHash } from "node:crypto";
 
 import type { Engine } from "./engine.js";
+import type { Action, CommandReceipt, Item, NewItem, Questions as Listed, Question as View, Waited } from "./generated/protocol.js";
 import { given } from "./json.js";
-import type { QuestionItem, QuestionView } from "./question-types.js";
 import type { Session } from "./session.js";
 
 /** Values by item; one value may be given without its list. */
 export type Answers = { readonly [itemId: string]: string | readonly string[] };
 
 /** What a command led to. `duplicate` = the same command had been accepted before; nothing happened twice. */
-export interface Answered {
-  readonly question: QuestionView;
-  readonly inputId: string | null;
-  readonly duplicate: boolean;
-}
+export type Answered = CommandReceipt;
+
+/** A question as it stood when it was read. */
+export type QuestionView = View;
+
+/** One thing that is asked. */
+export type QuestionItem = Item;
 
 /** One thing to ask. */
-export interface QuestionInput {
-  readonly question: string;
-  readonly header: string;
-  readonly options?: readonly { readonly label: string; readonly description: string }[];
-  readonly multiple?: boolean;
-}
+export type QuestionInput = NewItem;
 
 /** Identifies a command, so that sending it twice does it once. By default the same for the same command. */
 export interface CommandOptions {
@@ -64,13 +61,19 @@ export class Question {
 
   /** Answers items by id: `{ q1: "Yes" }`. On a question that has moved on it fails with `conflict.*` and changes nothing. */
   answer(answers: Answers, options?: CommandOptions): Promise<Answered> {
-    const values = Object.entries(answers).map(([item, value]) => [item, typeof value === "string" ? [value] : value]);
-    return this.#send({ type: "answer", answers: Object.fromEntries(values) as object }, options);
+    const values: { [itemId: string]: readonly string[] } = {};
+    for (const [item, value] of Object.entries(answers)) values[item] = typeof value === "string" ? [value] : value;
+    return this.#send({ type: "answer", answers: values }, options);
   }
 
   /** Later: whoever waits goes on, the question stays open. */
   defer(options?: CommandOptions): Promise<Answered> {
     return this.#send({ type: "defer" }, options);
+  }
+
+  /** Somebody is at it: the clock of an optional question stops. */
+  snooze(options?: CommandOptions): Promise<Answered> {
+    return this.#send({ type: "snooze" }, options);
   }
 
   /** No answer will come. */
@@ -83,7 +86,7 @@ export class Question {
     return this.#send({ type: "cancel" }, options);
   }
 
-  async #send(action: object, options: CommandOptions = {}): Promise<Answered> {
+  async #send(action: Action, options: CommandOptions = {}): Promise<Answered> {
     const params = {
       requestId: this.id,
       commandId: options.commandId ?? commandId(this.#view, action),
@@ -101,17 +104,17 @@ export class Question {
     return this;
   }
 
-  /** Waits for the next change; `false` when the time passed without one. */
+  /** Waits for the next change; `false` when the time passed without one, or none can follow. */
   async wait(options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {}): Promise<boolean> {
     const params = given({ requestId: this.id, afterRevision: this.revision, timeoutMs: options.timeoutMs });
-    const found = (await this.#engine.run("question.wait", params, options.signal)) as { question: QuestionView; timedOut: boolean };
+    const found = (await this.#engine.run("question.wait", params, options.signal)) as Waited;
     this.#view = found.question;
-    return !found.timedOut;
+    return found.changed;
   }
 }
 
 /** The same for the same command on the same revision. */
-function commandId(view: QuestionView, action: object): string {
+function commandId(view: QuestionView, action: Action): string {
   const text = JSON.stringify([view.id, view.revision, action]);
   return `node-${createHash("sha256").update(text).digest("hex").slice(0, 32)}`;
 }
@@ -134,7 +137,7 @@ export class Questions {
   /** Questions in a state; without one those that are pending. */
   async list(state?: QuestionView["state"]): Promise<Question[]> {
     const found = await this.#engine.run("question.list", given({ sessionId: this.#session.id, state }));
-    return (found as { questions: QuestionView[] }).questions.map((view) => new Question(this.#engine, this.#session, view));
+    return (found as Listed).questions.map((view) => new Question(this.#engine, this.#session, view));
   }
 
   /** One question. */

@@ -51,7 +51,7 @@ export class Session {
     const { signal, messageId, final } = options;
     const params = given({ sessionId: this.id, messageId, calls, final });
     const { results } = (await this.#engine.run("session.dispatch", params, signal)) as DispatchResult;
-    return results.map((part) => outcomeOf(part, this.#engine.causes.take(part.sessionId, part.callId)));
+    return results.map((part) => outcomeOf(part, this.#engine.causes.take(part)));
   }
 
   /** Reads a file or lists a directory. */

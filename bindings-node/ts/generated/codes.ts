@@ -16,6 +16,14 @@ export interface ErrorCodes {
   "arguments.bad_tool": string;
   /** a profile names a tool that is not registered */
   "arguments.unknown_name": string;
+  /** a plan decision was sent to a question that approves no Plan */
+  "arguments.not_a_plan": string;
+  /** the approval of a Plan takes a plan decision only */
+  "arguments.plan_decision_only": string;
+  /** the question has no running clock to stop */
+  "arguments.question_timer_unavailable": string;
+  /** required input cannot be skipped */
+  "arguments.required_input": string;
   /** another runtime owns the session */
   "busy.session": string;
   /** the runtime, session, request or question has ended */

@@ -14,8 +14,8 @@ export interface WaitingList {
 
 /** One thing that waits for a person. */
 export interface Waiting {
-  /** What kind of answer is wanted. */
-  kind: WaitingKind;
+  /** `permission`, `question`, `required_input`, `plan_approval` or `goal_resume`. */
+  kind: string;
   /** Its id. */
   id: string;
   /** Where it belongs. */
@@ -23,9 +23,6 @@ export interface Waiting {
   /** Since when. */
   since: number;
 }
-
-/** What kind of answer is wanted. */
-export type WaitingKind = "permission" | "question" | "required_input" | "plan_approval";
 
 /** A session. */
 export type SessionId = string;
@@ -460,7 +457,7 @@ export interface Denial {
 }
 
 /** Who said no. */
-export type DenialOrigin = 
+export type DenialOrigin =
   | "rule"
   | "user"
   | "no_handler"
@@ -683,6 +680,263 @@ export interface Grant {
   access: Access | null;
 }
 
+/** `question.publish` */
+export interface PublishParams {
+  /** The session the question belongs to. */
+  readonly sessionId: SessionId;
+  /** Whether something waits for the first response; only deferred questions defer themselves. */
+  readonly mode: QuestionMode;
+  /** `clarification`: the other purposes belong to their own controls. */
+  readonly purpose: Purpose;
+  /** 1 to 8 items. */
+  readonly questions: readonly NewItem[];
+  /** Only labels are accepted as answers. */
+  readonly closed?: boolean;
+}
+
+/** Whether a call waits for the first response. */
+export type QuestionMode = "blocking" | "deferred";
+
+/** What an answer is for. */
+export type Purpose = "clarification" | "required_input" | "plan_authorization" | "goal_resume";
+
+/** One item as it is published. */
+export interface NewItem {
+  /** The question. */
+  readonly question: string;
+  /** A short heading. */
+  readonly header: string;
+  /** Choices, the recommended one first. */
+  readonly options?: readonly Choice[];
+  /** More than one value may be given. */
+  readonly multiple?: boolean;
+}
+
+/** One choice of an item. */
+export interface Choice {
+  /** The value an answer gives. Unique inside its item. */
+  label: string;
+  /** What choosing it means. */
+  description: string;
+}
+
+/** A question as every surface shows it. */
+export interface Question {
+  /** Its id, stable across restarts. */
+  id: QuestionId;
+  /** Where it came from. */
+  origin: Origin2;
+  /** Raised by every accepted command but snooze, and by the auto-defer. */
+  revision: number;
+  /** Whether a call waits. */
+  mode: QuestionMode;
+  /** What an answer is for. */
+  purpose: Purpose;
+  /** How far it has come. */
+  state: QuestionState;
+  /** Its items. */
+  questions: Item[];
+  /** Submitted answers. */
+  answers: { [key: string]: string[] };
+  /** Drafts; nobody acts on them. */
+  draftAnswers: { [key: string]: string[] };
+  /** The clock of an optional clarification. */
+  autoDefer: AutoDefer | null;
+  /** The Goal revision that was observed. */
+  goalRevision: number | null;
+  /** The Plan that is approved. */
+  plan: Json;
+  /** What was decided about it. */
+  decision: Decision | null;
+  /** What became of that decision. */
+  authorization: Authorization | null;
+  /** How far the answers have come. */
+  delivery: Delivery;
+  /** When it was published. */
+  timeCreated: number;
+  /** When it last changed. */
+  timeUpdated: number;
+}
+
+/** A question request. */
+export type QuestionId = string;
+
+/** Where a question came from. */
+export interface Origin2 {
+  /** The session. */
+  sessionId: SessionId;
+  /** The message whose call asked. */
+  messageId: MessageId | null;
+  /** The call that asked. */
+  callId: CallId | null;
+  /** The turn of that call. */
+  turnId: TurnId | null;
+  /** The Goal that needs the answer. */
+  goalId: string | null;
+}
+
+/** How far a question has come. Everything but `pending` is final. */
+export type QuestionState = "pending" | "answered" | "skipped" | "cancelled" | "failed";
+
+/** One item of a question. */
+export interface Item {
+  /** `q1`, `q2`, ... */
+  id: string;
+  /** The question. */
+  question: string;
+  /** A short heading. */
+  header: string;
+  /** Choices. */
+  options: Choice[];
+  /** More than one value may be given. */
+  multiple: boolean;
+  /** A typed value is accepted beside the labels. */
+  custom: boolean;
+}
+
+/** The clock of an optional clarification. */
+export interface AutoDefer {
+  /** When the form defers itself. */
+  deadlineAt: number;
+  /** From when on a countdown is shown. */
+  countdownAt: number;
+  /** What became of the clock. */
+  state: AutoDeferState;
+}
+
+/** What became of the clock. */
+export type AutoDeferState = "armed" | "snoozed" | "deferred";
+
+/** What a person decided about a Plan. */
+export type Decision = "approve" | "decline";
+
+/** What became of an approval. */
+export type Authorization = "waiting_for_handoff" | "applied" | "invalidated";
+
+/** Derived from the inbox, never stored. */
+export interface Delivery {
+  /** How far the answers have come. */
+  phase: DeliveryPhase;
+  /** Inputs of this question that are not delivered. */
+  pendingInputs: number;
+  /** Inputs of this question that are part of the conversation. */
+  appliedInputs: number;
+  /** The newest input. */
+  lastInputId: InputId | null;
+  /** How far that one has come. */
+  lastInputState: InputState | null;
+  /** When the last input was applied. */
+  appliedAt: number | null;
+}
+
+/** How far the answers have come. */
+export type DeliveryPhase = "waiting_answer" | "answered_pending_delivery" | "applied";
+
+/** One durable inbox row. */
+export type InputId = string;
+
+/** How far an input has come. */
+export type InputState =
+  | "admitting"
+  | "queued"
+  | "steering"
+  | "promoted"
+  | "consumed"
+  | "cancelled"
+  | "failed"
+  | "superseded";
+
+/** `question.list` */
+export interface ListQuestions {
+  /** Only this session. */
+  readonly sessionId?: SessionId | null;
+  /** Default: pending ones. */
+  readonly state?: QuestionState | null;
+}
+
+/** `question.list` */
+export interface Questions {
+  /** The rows. */
+  questions: Question[];
+}
+
+/** `question.get` */
+export interface QuestionRef {
+  /** The request. */
+  readonly requestId: QuestionId;
+}
+
+/** One command of a person, or of a surface on behalf of one. */
+export interface Command {
+  /** The question. */
+  readonly requestId: QuestionId;
+  /** Chosen by the sender; sending it again changes nothing. */
+  readonly commandId: string;
+  /** The revision the person saw. */
+  readonly expectedRevision: number;
+  /** What is done. */
+  readonly action: Action;
+}
+
+/** What a person does with a question. */
+export type Action =
+  | {
+    readonly type: "answer";
+    /** Values by item id. */
+    readonly answers: { [key: string]: readonly string[] };
+  }
+  | {
+    readonly type: "defer";
+    /** Drafts to keep. */
+    readonly draftAnswers?: { [key: string]: readonly string[] } | null;
+  }
+  | {
+    readonly type: "skip";
+  }
+  | {
+    readonly type: "cancel";
+  }
+  | {
+    readonly type: "plan_decision";
+    /** The decision. */
+    readonly decision: Decision;
+    /** Why a draft review is acceptable. */
+    readonly riskReason?: string | null;
+  }
+  | {
+    readonly type: "snooze";
+    /** Drafts to keep. */
+    readonly draftAnswers?: { [key: string]: readonly string[] } | null;
+  };
+
+/** What became of a command. */
+export interface CommandReceipt {
+  /** The question after the command. */
+  question: Question;
+  /** The input the command caused. */
+  inputId: InputId | null;
+  /** The command was known; this is the receipt it got then. */
+  duplicate: boolean;
+}
+
+/** `question.wait` */
+export interface WaitQuestion {
+  /** The request. */
+  readonly requestId: QuestionId;
+  /** Returns when the revision is past this one. */
+  readonly afterRevision: number;
+  /** Milliseconds; without it the wait has no end. */
+  readonly timeoutMs?: number | null;
+}
+
+/** What a wait ended with. */
+export interface Waited {
+  /** The question now. */
+  question: Question;
+  /** Its revision is past the one that was waited on; false when time ran out, or nothing can follow. */
+  changed: boolean;
+}
+
 /** `artifact.read` */
 export interface ReadArtifact {
   /** The session whose call produced it. */
@@ -880,6 +1134,11 @@ export interface Methods {
   "permission.list": { params: MaybeSession; result: Requests };
   "permission.reply": { params: PermissionReply; result: PermissionRequest };
   "permission.grants": { params: OfSession; result: Grants };
+  "question.publish": { params: PublishParams; result: Question };
+  "question.list": { params: ListQuestions; result: Questions };
+  "question.get": { params: QuestionRef; result: Question };
+  "question.respond": { params: Command; result: CommandReceipt };
+  "question.wait": { params: WaitQuestion; result: Waited };
   "artifact.read": { params: ReadArtifact; result: Json };
   "receipt.get": { params: ReceiptRef; result: VerificationReceipt };
   "event.subscribe": { params: Subscribe; result: SubscriptionId };

@@ -83,4 +83,36 @@ export interface ToolArguments {
     /** Ask for the complete output inline even above the output limits; runs the call again. */
     readonly accept_large_output?: boolean;
   };
+  /** Asks the user. In Plan mode the call waits for the first response; in Work mode it returns a receipt at once and the answer arrives later as an input. Ask one question, at most three, and only what you cannot find out yourself. Give two or three exclusive options with the recommended one first; a typed answer is always possible. While a question is open, go on within existing authorization with the available evidence and stated assumptions. Silence, a skip, a deferral, a cancellation and a timeout are no consent, and a skipped question is not asked again. */
+  question: {
+    readonly questions: readonly {
+      readonly question: string;
+      readonly header: string;
+      readonly options?: readonly {
+        readonly label: string;
+        readonly description: string;
+      }[];
+      readonly multiple?: boolean;
+    }[];
+    /** A few words for the person who watches; no instruction. */
+    readonly intent?: string;
+    /** Ask for the complete output inline even above the output limits; runs the call again. */
+    readonly accept_large_output?: boolean;
+  };
+  /** Asks the user without waiting: returns a receipt at once, in every mode. The answer arrives later as an input. Ask one question, at most three, and only what you cannot find out yourself. Give two or three exclusive options with the recommended one first; a typed answer is always possible. While a question is open, go on within existing authorization with the available evidence and stated assumptions. Silence, a skip, a deferral, a cancellation and a timeout are no consent, and a skipped question is not asked again. */
+  question_async: {
+    readonly questions: readonly {
+      readonly question: string;
+      readonly header: string;
+      readonly options?: readonly {
+        readonly label: string;
+        readonly description: string;
+      }[];
+      readonly multiple?: boolean;
+    }[];
+    /** A few words for the person who watches; no instruction. */
+    readonly intent?: string;
+    /** Ask for the complete output inline even above the output limits; runs the call again. */
+    readonly accept_large_output?: boolean;
+  };
 }
