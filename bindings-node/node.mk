@@ -1,6 +1,7 @@
 # Targets of the Node face. Included by the top Makefile, or used alone: `make -f bindings-node/node.mk node`.
 
 NODE_DIR := bindings-node
+NODE_EXAMPLE := examples/node
 NODE_TOOLS := .tools
 NPM := npm --no-audit --no-fund --no-update-notifier --loglevel=error
 
@@ -27,13 +28,18 @@ node-drift: node-setup
 	node $(NODE_DIR)/scripts/generate-types.mjs --check
 
 # The package, its tests and the example are strict.
-node-types: node-build
+node-types: node-build $(NODE_EXAMPLE)/node_modules/zuno
 	cd $(NODE_DIR) && npx --no-install tsc -p tests/tsconfig.json --noEmit
 	cd $(NODE_DIR) && npx --no-install tsc -p ../examples/node/tsconfig.json --noEmit
 
 node-test: node-build
 	cd $(NODE_DIR) && $(NPM) run --silent test
 
-node-example: node-build
+# The demo's job in Node.
+node-example: node-build $(NODE_EXAMPLE)/node_modules/zuno
 	cd $(NODE_DIR) && npx --no-install tsc -p ../examples/node/tsconfig.json
-	node examples/node/dist/review.mjs
+	node $(NODE_EXAMPLE)/dist/review.mjs
+
+$(NODE_EXAMPLE)/node_modules/zuno: $(NODE_EXAMPLE)/package.json | node-setup
+	cd $(NODE_EXAMPLE) && $(NPM) install --offline --no-package-lock
+	touch -h $@

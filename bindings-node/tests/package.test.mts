@@ -91,3 +91,16 @@ test("npm install of the folder gives a package that works", async (t) => {
     assert.match(stdout, /package\.json/, file);
   }
 });
+
+test("the packed packages work without the checkout", async (t) => {
+  const project = folder(t);
+  await run(process.execPath, [path.join(PACKAGE, "scripts/pack.mjs"), project]);
+  const packed = readdirSync(project).filter((name) => name.endsWith(".tgz"));
+  assert.equal(packed.length, 2, packed.join());
+  writeFileSync(path.join(project, "package.json"), JSON.stringify({ name: "user", private: true }));
+  // What the packages depend on is left out: here it would come from the network.
+  await run("npm", ["install", "--offline", "--omit=optional", "--no-audit", "--no-fund", ...packed.map((name) => `./${name}`)], { cwd: project });
+  writeFileSync(path.join(project, "use.mjs"), 'import { open } from "zuno"; const r = await open({ store: ":memory:" }); console.log((await r.tools()).length > 3); await r.close();');
+  const { stdout } = await run(process.execPath, ["use.mjs"], { cwd: project });
+  assert.equal(stdout, "true\n");
+});
