@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 
-import { type Outcome, type ToolOutput, ToolFailure, ZunoError, block, call, rewrite } from "zuno";
+import { type Outcome, type ToolOutput, ToolFailure, ZunoError, block, call, open, rewrite } from "zuno";
 
-import { bench, denialOf } from "./support.mjs";
+import { bench, denialOf, folder } from "./support.mjs";
 
 // case: 22
 test("what is written is what stands on disk, byte for byte", async (t) => {
@@ -157,6 +157,16 @@ test("errors of operations are typed and say what to do", async (t) => {
   assert.throws(() => session.events(), { code: "closed.object" });
   assert.equal(runtime.cancel(1), false);
   assert.equal(runtime.fail("req_1", "host.failed", ""), false);
+});
+
+test("what cannot be opened says why", async (t) => {
+  const where = folder(t);
+  await assert.rejects(open({ store: path.join(where, "none/state.db") }), { name: "ZunoError", code: "store.missing_directory" });
+  writeFileSync(path.join(where, "text.db"), "this is no database, whatever its name says ".repeat(200));
+  await assert.rejects(open({ store: path.join(where, "text.db") }), { code: /^store\.(not_a_database|damaged)$/ });
+  await assert.rejects(open({ config: { sandbx: {} } }), { code: "arguments.config" });
+  await assert.rejects(open({ stor: "x" } as object), { code: "arguments.unknown_field", message: /stor/ });
+  await assert.rejects(open({ approve: true } as object), { code: "arguments.invalid", message: /approve/ });
 });
 
 test("a session is found again by its id", async (t) => {

@@ -1,5 +1,5 @@
 import { Engine } from "./engine.js";
-import { asRecord } from "./errors.js";
+import { ZunoError, asRecord } from "./errors.js";
 import type { Port } from "./generated/protocol.js";
 import { Handlers } from "./handlers.js";
 import type { ApproveHandler, EnvironmentHandler } from "./host.js";
@@ -29,12 +29,29 @@ export interface OpenOptions {
 
 /** Opens a runtime. Close it, or hold it with `await using`. */
 export async function open(options: OpenOptions = {}): Promise<Runtime> {
-  const { store: database, approve, environment, ports = [], readGlobal, readEnvironment, readProject } = options;
+  const { store: database, approve, environment, config: _, ports = [], readGlobal, readEnvironment, readProject, ...others } = options;
+  checkNames(others);
+  checkHandlers({ approve, environment });
   const handlers = new Handlers(approve, environment);
   const reads = given({ readGlobal, readEnvironment, readProject });
   const config = await configure(options);
   const document = given({ database, config, ports: handlers.ports(ports), ...reads });
   return new Runtime(await Engine.open(encode(document), handlers, new Set<string>(ports)));
+}
+
+/** A misspelt option would otherwise open another store, or deny what a handler was meant to decide. */
+function checkNames(others: object): void {
+  const [name] = Object.keys(others);
+  if (name === undefined) return;
+  const known = "store, approve, environment, config, ports, readGlobal, readEnvironment, readProject";
+  throw new ZunoError("arguments.unknown_field", `\`open\` has no option \`${name}\`. It takes ${known}.`, { field: name });
+}
+
+function checkHandlers(handlers: { readonly [name: string]: unknown }): void {
+  for (const [name, handler] of Object.entries(handlers)) {
+    if (handler === undefined || typeof handler === "function") continue;
+    throw new ZunoError("arguments.invalid", `\`${name}\` of \`open\` has to be a function.`, { field: name });
+  }
 }
 
 /** The host's configuration; when no layer names a ripgrep and `PATH` has none, with the one an optional package brought. */
