@@ -23,7 +23,7 @@ NATIVE := $(ROOT)/bindings-python/python/zuno/_zuno.abi3.so
 demo: build ## Set up, build, and run the demo host on this checkout
 	$(PY) examples/python/review.py
 
-test: build rust-test python-test ## Set up, build, and pass every test
+test: build rust-test python-test python-types node-types node-test ## Set up, build, and pass every test
 	@echo "all suites passed"
 
 ready: build format-check lint docs-check rust-test python-types python-test python-stubs ## What CI checks
@@ -51,6 +51,8 @@ build: setup
 	cargo build --quiet --workspace
 	tools/place-module $(ROOT) $(NATIVE)
 	tools/link-package $(ROOT) $(PY)
+
+include bindings-node/node.mk
 
 # --- checks -----------------------------------------------------------------------------------------------------------
 
@@ -80,9 +82,10 @@ python-types: build
 python-stubs: build
 	tools/check-stubs $(ROOT) $(VENV)
 
-# Writes the generated files (schemas, snapshots) anew.
-bless: setup
-	ZUNO_BLESS=1 INSTA_UPDATE=always cargo test --quiet -p zuno --test schema_drift
+# Writes the generated files anew: schemas, and the types that are made from them.
+bless: setup node-setup
+	ZUNO_BLESS=1 cargo test --quiet -p zuno --test schema_drift
+	cd $(NODE_DIR) && npm run --silent generate
 
 clean:
-	rm -rf target .venv .tools
+	rm -rf target .venv .tools bindings-node/node_modules bindings-node/dist bindings-node/build bindings-node/*.node
