@@ -227,3 +227,20 @@ fn a_call_that_may_overlap_and_must_not_be_repeated_runs_once() {
     assert_eq!((part["outcome"].as_str(), part["error"]["kind"].as_str()), (Some("error"), Some("Transient")));
     assert_eq!(host.meeting.log().len(), 2, "one body, no second attempt");
 }
+
+// spec: CONCURRENCY-05
+#[test]
+fn isolated_background_work_overlaps_with_others_and_not_with_an_exclusive_call() {
+    let meet: Arc<Body> = Arc::new(|meeting, _| json!({ "output": meeting.wait(2).to_string() }));
+    let plain: Arc<Body> =
+        Arc::new(|meeting, _| json!({ "output": meeting.running.lock().unwrap().len().to_string() }));
+    let bodies = HashMap::from([("isolated", Arc::clone(&meet)), ("reader", meet), ("writer", plain)]);
+    let host = host(json!({}), bodies);
+    register(&host.host, "isolated", json!({ "effect": "Delegating", "concurrency": "IsolatedBackground" }));
+    register(&host.host, "reader", parallel());
+    register(&host.host, "writer", json!({}));
+    let calls = json!([call("a", "isolated"), call("b", "reader"), call("x", "writer")]);
+    let parts = host.host.dispatch(&host.session, calls);
+    let outputs: Vec<&str> = parts.iter().map(|part| part["output"].as_str().unwrap()).collect();
+    assert_eq!(outputs, ["true", "true", "1"]);
+}

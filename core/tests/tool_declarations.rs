@@ -184,3 +184,33 @@ fn a_pause_for_approval_loses_no_sibling() {
     assert_eq!(rows, [("A", "ok"), ("S", "ok"), ("B", "ok"), ("T", "blocked")]);
     assert_eq!(done["result"]["results"][3]["blockKind"], "denied");
 }
+
+// spec: REPLAY-09 REPLAY-13
+#[test]
+fn a_command_that_ran_out_of_time_is_not_run_again() {
+    let options = json!({
+        "database": ":memory:",
+        "config": { "permission": { "mode": "allow_all" }, "shell": { "hard_ceiling_ms": 1000 } },
+    });
+    let host = TestHost::open(options, |_, _| None);
+    let folder = folder();
+    let session = host.session(folder.path());
+    let message = json!({
+        "sessionId": session, "messageId": "m",
+        "calls": [{ "callId": "a", "name": "shell", "arguments": { "command": "echo ran >> log; exec sleep 100" } }],
+    });
+    let first = host.call("session.dispatch", message.clone()).unwrap();
+    let part = &first["results"][0];
+    assert_eq!(
+        (part["outcome"].as_str(), part["uncertain"]["cause"].as_str()),
+        (Some("uncertain"), Some("hard_ceiling"))
+    );
+    // The same message, a closed and reopened session: nothing starts it a second time.
+    assert_eq!(host.call("session.dispatch", message.clone()).unwrap(), first);
+    host.call("session.close", json!({ "sessionId": session })).unwrap();
+    host.call("session.open", json!({ "sessionId": session })).unwrap();
+    assert_eq!(host.call("session.dispatch", message).unwrap()["results"], first["results"]);
+    assert_eq!(std::fs::read_to_string(folder.path().join("log")).unwrap(), "ran\n");
+    let open = host.call("session.unsettled", json!({ "sessionId": session })).unwrap();
+    assert_eq!(open["calls"][0]["callId"], "a");
+}
