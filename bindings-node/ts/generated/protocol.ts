@@ -717,7 +717,7 @@ export interface Choice {
   /** The value an answer gives. Unique inside its item. */
   label: string;
   /** What choosing it means. */
-  description: string;
+  description: string | null;
 }
 
 /** A question as every surface shows it. */
