@@ -7,11 +7,24 @@ import type { Event } from "zuno";
 
 import { PACKAGE } from "./support.mjs";
 
-const { EventBuffer } = createRequire(import.meta.url)(path.join(PACKAGE, "dist/stream.js")) as typeof import("../dist/stream.js");
+const { EventBuffer } = createRequire(import.meta.url)(
+  path.join(PACKAGE, "dist/stream.js"),
+) as typeof import("../dist/stream.js");
 
 function event(seq: number, durable = true): Event {
-  const envelope = { id: `evt_${seq}`, sessionId: "ses_1", seq, durable, time: 0, turnId: null, cycleId: null, rootSessionId: null };
-  return durable ? { ...envelope, type: "turn.paused", data: { assistantMessageId: "", steps: 0, reason: "" } } : { ...envelope, type: "tool.progress", data: { callId: "", message: "" } };
+  const envelope = {
+    id: `evt_${seq}`,
+    sessionId: "ses_1",
+    seq,
+    durable,
+    time: 0,
+    turnId: null,
+    cycleId: null,
+    rootSessionId: null,
+  };
+  return durable
+    ? { ...envelope, type: "turn.paused", data: { assistantMessageId: "", steps: 0, reason: "" } }
+    : { ...envelope, type: "tool.progress", data: { callId: "", message: "" } };
 }
 
 // case: 95
