@@ -16,7 +16,9 @@ const indent = (text) => text.replaceAll("\n", "\n  ");
 function comment(text) {
   if (!text) return "";
   const lines = text.replaceAll("*/", "*\\/").split("\n");
-  return lines.length === 1 ? `/** ${lines[0]} */\n` : `/**\n${lines.map((line) => ` * ${line}`.trimEnd()).join("\n")}\n */\n`;
+  return lines.length === 1
+    ? `/** ${lines[0]} */\n`
+    : `/**\n${lines.map((line) => ` * ${line}`.trimEnd()).join("\n")}\n */\n`;
 }
 
 /** Names of definitions that can be reached from a schema. */
@@ -60,7 +62,9 @@ function type(schema, given) {
       return "number";
     case "array": {
       const item = type(schema.items, given);
-      return given ? `readonly ${/[|&]/.test(item) ? `(${item})` : item}[]` : `${/[|&]/.test(item) ? `(${item})` : item}[]`;
+      return given
+        ? `readonly ${/[|&]/.test(item) ? `(${item})` : item}[]`
+        : `${/[|&]/.test(item) ? `(${item})` : item}[]`;
     }
     case "object":
       return object(schema, given);
@@ -74,18 +78,29 @@ function object(schema, given) {
   const rest = schema.additionalProperties;
   if (properties.length === 0) {
     if (rest === false) return "Record<string, never>";
-    return rest === true || rest === undefined ? `{ [key: string]: ${given ? "unknown" : "Json"} }` : `{ [key: string]: ${type(rest, given)} }`;
+    return rest === true || rest === undefined
+      ? `{ [key: string]: ${given ? "unknown" : "Json"} }`
+      : `{ [key: string]: ${type(rest, given)} }`;
   }
   const required = new Set(schema.required ?? []);
   const fields = properties.map(([name, field]) => {
     const optional = given && !required.has(name) ? "?" : "";
-    const nullable = !given && !required.has(name) && !/\bnull\b/.test(type(field, given)) && !allowsAnything(field) ? " | null" : "";
-    return indent(`\n${comment(field.description)}${given ? "readonly " : ""}${key(name)}${optional}: ${type(field, given)}${nullable};`);
+    const nullable =
+      !given && !required.has(name) && !/\bnull\b/.test(type(field, given)) && !allowsAnything(field) ? " | null" : "";
+    return indent(
+      `\n${comment(field.description)}${given ? "readonly " : ""}${key(name)}${optional}: ${type(field, given)}${nullable};`,
+    );
   });
   return `{${fields.join("")}\n}`;
 }
 
-const allowsAnything = (schema) => schema === true || (typeof schema === "object" && !("type" in schema) && !("$ref" in schema) && !("anyOf" in schema) && !("oneOf" in schema));
+const allowsAnything = (schema) =>
+  schema === true ||
+  (typeof schema === "object" &&
+    !("type" in schema) &&
+    !("$ref" in schema) &&
+    !("anyOf" in schema) &&
+    !("oneOf" in schema));
 
 function declare(name, schema, given) {
   const choices = schema.oneOf ?? schema.anyOf;
@@ -106,8 +121,13 @@ function protocol() {
     "/** Any JSON value. */\nexport type Json = null | boolean | number | string | Json[] | { [key: string]: Json };\n",
   ];
   for (const [name, schema] of Object.entries(definitions)) parts.push(declare(name, schema, !told.has(name)));
-  const rows = methods.map(([name, method]) => `\n  ${literal(name)}: { params: ${type(method.params, true)}; result: ${type(method.result, false)} };`);
-  parts.push(`/** Every method of the protocol: what it takes and what it answers. */\nexport interface Methods {${rows.join("")}\n}\n`);
+  const rows = methods.map(
+    ([name, method]) =>
+      `\n  ${literal(name)}: { params: ${type(method.params, true)}; result: ${type(method.result, false)} };`,
+  );
+  parts.push(
+    `/** Every method of the protocol: what it takes and what it answers. */\nexport interface Methods {${rows.join("")}\n}\n`,
+  );
   return parts.join("\n");
 }
 

@@ -10,7 +10,9 @@ import { fileURLToPath } from "node:url";
 const require = createRequire(import.meta.url);
 const { platformName } = require("../dist/native.js");
 const root = path.join(path.dirname(fileURLToPath(import.meta.url)), "..");
-const { devDependencies, scripts, files, ...manifest } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
+const { devDependencies, scripts, files, ...manifest } = JSON.parse(
+  readFileSync(path.join(root, "package.json"), "utf8"),
+);
 
 /** Every platform there is an addon for. */
 const PLATFORMS = {
@@ -27,7 +29,10 @@ function pack(name, document, parts) {
   mkdirSync(folder);
   writeFileSync(path.join(folder, "package.json"), JSON.stringify(document, null, 2));
   for (const [from, to] of parts) cpSync(path.join(root, from), path.join(folder, to), { recursive: true });
-  execFileSync("npm", ["pack", "--silent", "--pack-destination", out], { cwd: folder, stdio: ["ignore", "inherit", "inherit"] });
+  execFileSync("npm", ["pack", "--silent", "--pack-destination", out], {
+    cwd: folder,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
 }
 
 const legal = ["MIT", "APACHE"].map((name) => [`../LICENSE-${name}`, `LICENSE-${name}`]);
@@ -41,7 +46,10 @@ try {
   const main = { ...manifest, optionalDependencies: { ...manifest.optionalDependencies, ...optional } };
   pack("zuno", main, [["dist", "dist"], ["README.md", "README.md"], ...legal]);
   const { name, version, description, license, engines } = { ...manifest, name: native(platform) };
-  pack(platform, { name, version, description, license, engines, main: addon, ...PLATFORMS[platform] }, [[addon, addon], ...legal]);
+  pack(platform, { name, version, description, license, engines, main: addon, ...PLATFORMS[platform] }, [
+    [addon, addon],
+    ...legal,
+  ]);
 } finally {
   rmSync(stage, { recursive: true, force: true });
 }

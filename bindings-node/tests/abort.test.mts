@@ -4,7 +4,13 @@ import { test } from "node:test";
 
 import { bench, later } from "./support.mjs";
 
-const SLOW = { name: "slow", description: "Ends when told.", inputSchema: { type: "object" }, effect: "ReadOnly", replay: "Safe" } as const;
+const SLOW = {
+  name: "slow",
+  description: "Ends when told.",
+  inputSchema: { type: "object" },
+  effect: "ReadOnly",
+  replay: "Safe",
+} as const;
 
 test("a signal that has fired starts nothing", async (t) => {
   const { session } = await bench(t);

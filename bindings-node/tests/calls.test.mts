@@ -20,15 +20,21 @@ test("what is written is what stands on disk, byte for byte", async (t) => {
 
 test("half a surrogate pair is refused, not replaced", async (t) => {
   const { session } = await bench(t);
-  await assert.rejects(session.write("x", "a\ud800b"), (error) => error instanceof ZunoError && error.code === "arguments.json");
+  await assert.rejects(
+    session.write("x", "a\ud800b"),
+    (error) => error instanceof ZunoError && error.code === "arguments.json",
+  );
 });
 
 test("outcomes narrow by their tag", async (t) => {
   const { session, runtime, workspace } = await bench(t);
   writeFileSync(path.join(workspace, "a.txt"), "one\n");
-  runtime.tool({ name: "fails", description: "Fails.", inputSchema: { type: "object" }, effect: "ReadOnly", replay: "Safe" }, () => {
-    throw new ToolFailure("It failed.", { code: "it_failed" });
-  });
+  runtime.tool(
+    { name: "fails", description: "Fails.", inputSchema: { type: "object" }, effect: "ReadOnly", replay: "Safe" },
+    () => {
+      throw new ToolFailure("It failed.", { code: "it_failed" });
+    },
+  );
   const [ok, blocked, failed] = await session.dispatch([
     call("read", { filePath: "a.txt" }),
     { name: "read", arguments: { filepath: "a.txt" } },
@@ -64,12 +70,20 @@ test("the same message twice runs nothing twice", async (t) => {
   assert.equal(runs, 1);
   assert.equal(first.output, "1");
   assert.deepEqual(JSON.stringify(again), JSON.stringify(first));
-  await assert.rejects(session.call("count", { other: 1 }, { messageId }), { name: "ZunoError", code: "conflict.call_changed" });
+  await assert.rejects(session.call("count", { other: 1 }, { messageId }), {
+    name: "ZunoError",
+    code: "conflict.call_changed",
+  });
 });
 
 test("host tools: arguments, context, typed failures, several forms of an answer", async (t) => {
   const { session, runtime } = await bench(t);
-  const schema = { type: "object", properties: { id: { type: "string" } }, required: ["id"], additionalProperties: false };
+  const schema = {
+    type: "object",
+    properties: { id: { type: "string" } },
+    required: ["id"],
+    additionalProperties: false,
+  };
   const answers: { [id: string]: () => string | ToolOutput | undefined } = {
     text: () => "done",
     output: () => ({ output: "long", title: "short", metadata: { ticket: 7 } }),
@@ -107,7 +121,10 @@ test("a tool that is not acceptable is refused at once, and its handler is not k
   assert.throws(() => runtime.tool(spec, () => ""), { name: "ZunoError", code: "arguments.bad_tool" });
   const circular: { [key: string]: unknown } = { type: "object" };
   circular["self"] = circular;
-  assert.throws(() => runtime.tool({ ...spec, inputSchema: circular }, () => ""), { name: "ZunoError", code: "arguments.json" });
+  assert.throws(() => runtime.tool({ ...spec, inputSchema: circular }, () => ""), {
+    name: "ZunoError",
+    code: "arguments.json",
+  });
 });
 
 test("hooks block, rewrite and add facts", async (t) => {
@@ -145,8 +162,14 @@ test("tools in the forms of providers", async (t) => {
 
 test("errors of operations are typed and say what to do", async (t) => {
   const { runtime, session } = await bench(t);
-  await assert.rejects(runtime.session({ id: "ses_00000000000000000000000000" }), { name: "ZunoError", code: "not_found.object" });
-  await assert.rejects(runtime.session({ directory: "/no/such/folder" }), (error) => error instanceof ZunoError && error.message.length > 20);
+  await assert.rejects(runtime.session({ id: "ses_00000000000000000000000000" }), {
+    name: "ZunoError",
+    code: "not_found.object",
+  });
+  await assert.rejects(
+    runtime.session({ directory: "/no/such/folder" }),
+    (error) => error instanceof ZunoError && error.message.length > 20,
+  );
   await assert.rejects(session.reconcile("call_9", "happened", "looked"), ZunoError);
   assert.deepEqual(await session.unsettled(), []);
   assert.equal(await session.interrupt(), false);
@@ -161,7 +184,10 @@ test("errors of operations are typed and say what to do", async (t) => {
 
 test("what cannot be opened says why", async (t) => {
   const where = folder(t);
-  await assert.rejects(open({ store: path.join(where, "none/state.db") }), { name: "ZunoError", code: "store.missing_directory" });
+  await assert.rejects(open({ store: path.join(where, "none/state.db") }), {
+    name: "ZunoError",
+    code: "store.missing_directory",
+  });
   writeFileSync(path.join(where, "text.db"), "this is no database, whatever its name says ".repeat(200));
   await assert.rejects(open({ store: path.join(where, "text.db") }), { code: /^store\.(not_a_database|damaged)$/ });
   await assert.rejects(open({ config: { sandbx: {} } }), { code: "arguments.config" });
@@ -174,7 +200,10 @@ test("a session is found again by its id", async (t) => {
   assert.equal((await session.close()).state, "closed");
   const again = await runtime.session({ id: session.id });
   assert.equal(again.record.state, "active");
-  assert.deepEqual((await runtime.sessions()).map(({ id }) => id), [session.id]);
+  assert.deepEqual(
+    (await runtime.sessions()).map(({ id }) => id),
+    [session.id],
+  );
   assert.equal(await again.delete(), true);
   assert.deepEqual(await runtime.sessions(), []);
 });

@@ -5,7 +5,12 @@ import { type Event, allow } from "zuno";
 
 import { bench } from "./support.mjs";
 
-const COUNT = { name: "count", description: "Counts.", inputSchema: { type: "object" }, effect: "SideEffecting" } as const;
+const COUNT = {
+  name: "count",
+  description: "Counts.",
+  inputSchema: { type: "object" },
+  effect: "SideEffecting",
+} as const;
 
 test("a session's events, typed, in order, from the moment of asking", async (t) => {
   const { session } = await bench(t);
@@ -23,8 +28,18 @@ test("a session's events, typed, in order, from the moment of asking", async (t)
     if (event.type === "tool.dispatch.started") assert.equal(event.data.effect, "SideEffecting");
     if (event.type === "tool.result.appended") break;
   }
-  const expected = ["tool.call.started", "permission.asked", "permission.settled", "tool.dispatch.started", "tool.dispatch.completed", "tool.result.appended"];
-  assert.deepEqual(types.filter((type) => expected.includes(type)), expected);
+  const expected = [
+    "tool.call.started",
+    "permission.asked",
+    "permission.settled",
+    "tool.dispatch.started",
+    "tool.dispatch.completed",
+    "tool.result.appended",
+  ];
+  assert.deepEqual(
+    types.filter((type) => expected.includes(type)),
+    expected,
+  );
   assert.equal(events.closed, true);
   assert.deepEqual(await events.next(), { done: true, value: undefined });
 });
@@ -42,7 +57,10 @@ test("stored events first, then new ones, without gap or repetition", async (t) 
     const { value } = await events.next();
     if (value !== undefined) seen.push(value);
   }
-  assert.deepEqual(seen.map(({ id }) => id), all.map(({ id }) => id));
+  assert.deepEqual(
+    seen.map(({ id }) => id),
+    all.map(({ id }) => id),
+  );
   events.close();
 });
 
@@ -75,7 +93,7 @@ test("a signal ends a stream with its reason", async (t) => {
 });
 
 // case: 95
-test("nobody reads, two thousand calls with an approval each: nothing stops, memory is bounded, nothing durable is lost", async (t) => {
+test("nobody reads, two thousand calls with an approval each: nothing stops, nothing durable is lost", async (t) => {
   let asked = 0;
   const { session, runtime } = await bench(t, {
     approve: () => {

@@ -128,7 +128,10 @@ test("an approval answered twice counts once", async (t) => {
   });
   const running = session.write("a.txt", "x");
   const id = await asked.promise;
-  const replies = await Promise.allSettled([runtime.permissions.reply(id, allow.once()), runtime.permissions.reply(id, deny())]);
+  const replies = await Promise.allSettled([
+    runtime.permissions.reply(id, allow.once()),
+    runtime.permissions.reply(id, deny()),
+  ]);
   assert.deepEqual(replies.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
   answer.resolve(allow.once());
   const first = replies[0]?.status === "fulfilled";
@@ -192,7 +195,13 @@ test("a hook that throws blocks its call and is named", async (t) => {
 test("a host tool is told when its call is interrupted", async (t) => {
   const { session, runtime } = await bench(t);
   const called = later<AbortSignal>();
-  const spec = { name: "slow", description: "Never ends.", inputSchema: { type: "object" }, effect: "ReadOnly", replay: "Safe" } as const;
+  const spec = {
+    name: "slow",
+    description: "Never ends.",
+    inputSchema: { type: "object" },
+    effect: "ReadOnly",
+    replay: "Safe",
+  } as const;
   runtime.tool(spec, (_, { signal }) => {
     called.resolve(signal);
     return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));

@@ -24,14 +24,20 @@ test("both module systems give the same things", () => {
 test("ZunoError: fields, classes, realms", () => {
   const cause = new Error("below");
   const error = new zuno.ZunoError("store.damaged", "The file is damaged.", { path: "x" }, { cause });
-  assert.deepEqual([error.name, error.code, error.message, error.details, error.cause], ["ZunoError", "store.damaged", "The file is damaged.", { path: "x" }, cause]);
+  assert.deepEqual(
+    [error.name, error.code, error.message, error.details, error.cause],
+    ["ZunoError", "store.damaged", "The file is damaged.", { path: "x" }, cause],
+  );
   assert.ok(error instanceof Error && error instanceof zuno.ZunoError);
   assert.equal(error instanceof zuno.ToolFailure, false);
   assert.ok(new zuno.ToolFailure("x") instanceof zuno.ZunoError);
-  const foreign = vm.runInNewContext("Object.defineProperty(new Error('x'), Symbol.for('zuno.ZunoError'), { value: true })") as unknown;
+  const foreign = vm.runInNewContext(
+    "Object.defineProperty(new Error('x'), Symbol.for('zuno.ZunoError'), { value: true })",
+  ) as unknown;
   assert.equal(foreign instanceof Error, false);
   assert.ok(foreign instanceof zuno.ZunoError);
-  for (const other of [null, undefined, 1, "x", {}, new Error("x")]) assert.equal((other as unknown) instanceof zuno.ZunoError, false);
+  for (const other of [null, undefined, 1, "x", {}, new Error("x")])
+    assert.equal((other as unknown) instanceof zuno.ZunoError, false);
 });
 
 test("generated types are up to date", async () => {
@@ -66,7 +72,9 @@ test("every export of the addon contains its panics, and none awaits JavaScript"
 test("nothing of SQLite is exported by the addon", async (t) => {
   const addon = readdirSync(PACKAGE).find((name) => name.endsWith(".node"));
   assert.ok(addon !== undefined);
-  const nm = await run("nm", ["-D", "--defined-only", path.join(PACKAGE, addon)], { maxBuffer: 1 << 26 }).catch(() => undefined);
+  const nm = await run("nm", ["-D", "--defined-only", path.join(PACKAGE, addon)], { maxBuffer: 1 << 26 }).catch(
+    () => undefined,
+  );
   if (nm === undefined) return t.skip("no nm here");
   assert.doesNotMatch(nm.stdout, /sqlite3_/);
   assert.match(nm.stdout, /napi_register_module_v1/);
@@ -76,7 +84,9 @@ test("npm install of the folder gives a package that works", async (t) => {
   const project = folder(t);
   writeFileSync(path.join(project, "package.json"), JSON.stringify({ name: "user", private: true }));
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  await run(npm, ["install", "--offline", "--no-audit", "--no-fund", "--no-update-notifier", PACKAGE], { cwd: project });
+  await run(npm, ["install", "--offline", "--no-audit", "--no-fund", "--no-update-notifier", PACKAGE], {
+    cwd: project,
+  });
   const use = (load: string): string => `${load}
     void (async () => {
       const runtime = await open({ store: ":memory:" });
@@ -99,8 +109,15 @@ test("the packed packages work without the checkout", async (t) => {
   assert.equal(packed.length, 2, packed.join());
   writeFileSync(path.join(project, "package.json"), JSON.stringify({ name: "user", private: true }));
   // What the packages depend on is left out: here it would come from the network.
-  await run("npm", ["install", "--offline", "--omit=optional", "--no-audit", "--no-fund", ...packed.map((name) => `./${name}`)], { cwd: project });
-  writeFileSync(path.join(project, "use.mjs"), 'import { open } from "zuno"; const r = await open({ store: ":memory:" }); console.log((await r.tools()).length > 3); await r.close();');
+  await run(
+    "npm",
+    ["install", "--offline", "--omit=optional", "--no-audit", "--no-fund", ...packed.map((name) => `./${name}`)],
+    { cwd: project },
+  );
+  writeFileSync(
+    path.join(project, "use.mjs"),
+    'import { open } from "zuno"; const r = await open({ store: ":memory:" }); console.log((await r.tools()).length > 3); await r.close();',
+  );
   const { stdout } = await run(process.execPath, ["use.mjs"], { cwd: project });
   assert.equal(stdout, "true\n");
 });

@@ -3,6 +3,8 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 
+import { open } from "zuno";
+
 import { folder, run, start } from "./support.mjs";
 
 test("a process with idle sessions, a subscription and a wait ends by itself", async () => {
@@ -88,3 +90,31 @@ for (const [how, code] of Object.entries({ kill: null, exit: 3, throw: 1, reject
     await until(`nothing is left: ${marked(mark).join()}`, () => marked(mark).length === 0, 5000);
   });
 }
+
+// case: 94
+test(
+  "what a killed host left open is uncertain, and is looked at once",
+  { skip: !existsSync("/proc/self/cmdline") },
+  async (t) => {
+    const where = folder(t);
+    const store = path.join(where, "state.db");
+    const mark = `5${process.pid}.9${Date.now() % 100000}`;
+    const host = start("commands.mjs", ["kill", store, where, mark]);
+    const id = await host.line("running");
+    await until("the command runs", () => marked(mark).length === 3, 20_000);
+    host.child.kill("SIGKILL");
+    await host.ended;
+    await until("nothing is left", () => marked(mark).length === 0, 5000);
+
+    const runtime = await open({ store });
+    t.after(() => runtime.close());
+    const session = await runtime.session({ id });
+    const [part, ...others] = await session.unsettled();
+    assert.ok(part !== undefined && others.length === 0);
+    assert.deepEqual([part.tool, part.outcome], ["shell", "uncertain"]);
+    const looked = await session.reconcile(part.callId, "did_not_happen", "The processes are gone.");
+    assert.ok((looked.uncertain?.reconciledAt ?? 0) > 0);
+    assert.deepEqual(await session.unsettled(), []);
+    await assert.rejects(session.reconcile(part.callId, "happened", "again"), { code: "conflict.already_reconciled" });
+  },
+);

@@ -8,7 +8,14 @@ import { CONFIG, bench, folder } from "./support.mjs";
 
 const TWO = [
   { header: "Name", question: "What is it called?", options: [{ label: "zuno", description: "As it is." }] },
-  { header: "Notes", question: "Write notes?", options: [{ label: "Yes", description: "" }, { label: "No", description: "" }] },
+  {
+    header: "Notes",
+    question: "Write notes?",
+    options: [
+      { label: "Yes", description: "" },
+      { label: "No", description: "" },
+    ],
+  },
 ];
 
 test("a question of a call is answered item by item", async (t) => {
@@ -18,7 +25,10 @@ test("a question of a call is answered item by item", async (t) => {
   const [question] = await session.questions.pending();
   assert.ok(question !== undefined);
   assert.equal(question.id, asked.metadata.requestId);
-  assert.deepEqual(question.items.map(({ id }) => id), ["q1", "q2"]);
+  assert.deepEqual(
+    question.items.map(({ id }) => id),
+    ["q1", "q2"],
+  );
   assert.ok((await runtime.waiting()).some(({ kind, id }) => kind === "question" && id === question.id));
 
   const first = await question.answer({ q1: "zuno" });

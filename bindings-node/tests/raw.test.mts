@@ -31,7 +31,8 @@ test("the protocol itself: start, next, respond, fail, cancel", async (t) => {
   assert.equal((await runtime.next())?.type, "request");
   assert.equal(runtime.cancel(third), true);
   const rest: Item[] = [];
-  for (let item = await runtime.next(); item !== null; item = item.type === "op" ? null : await runtime.next()) rest.push(item);
+  for (let item = await runtime.next(); item !== null; item = item.type === "op" ? null : await runtime.next())
+    rest.push(item);
   assert.ok(rest.some((item) => item.type === "cancelled"));
   assert.ok(rest.some((item) => item.type === "op" && item.id === third));
   assert.equal(runtime.cancel(third), false);
@@ -73,7 +74,12 @@ test("an unknown method or field is refused with the nearest name", async (t) =>
 test("a request without a handler is answered, not left alone", async (t) => {
   const runtime = await open({ store: ":memory:", config: CONFIG });
   t.after(() => runtime.close());
-  await runtime.call("tool.register", { name: "orphan", description: "Has no handler.", inputSchema: { type: "object" }, effect: "ReadOnly" });
+  await runtime.call("tool.register", {
+    name: "orphan",
+    description: "Has no handler.",
+    inputSchema: { type: "object" },
+    effect: "ReadOnly",
+  });
   const session = await runtime.session({ directory: folder(t) });
   const outcome = await session.call("orphan", {});
   assert.notEqual(outcome.outcome, "ok");

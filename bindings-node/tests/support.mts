@@ -21,7 +21,10 @@ export function folder(t: TestContext): string {
 }
 
 /** An open runtime with a session in an empty folder; closed after the test. */
-export async function bench(t: TestContext, options: OpenOptions = {}): Promise<{ runtime: Runtime; session: Session; workspace: string }> {
+export async function bench(
+  t: TestContext,
+  options: OpenOptions = {},
+): Promise<{ runtime: Runtime; session: Session; workspace: string }> {
   const workspace = folder(t);
   const runtime = await open({ store: ":memory:", approve: () => allow.once(), config: CONFIG, ...options });
   t.after(() => runtime.close());

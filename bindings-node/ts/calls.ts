@@ -11,7 +11,11 @@ export type ArgumentsOf<Name extends string> = Name extends ToolName ? ToolArgum
 export type Call = CallInput;
 
 /** A call with its arguments checked against the tool's schema at compile time. */
-export function call<Name extends string>(name: Name, args: ArgumentsOf<Name>, options: { readonly callId?: string } = {}): Call {
+export function call<Name extends string>(
+  name: Name,
+  args: ArgumentsOf<Name>,
+  options: { readonly callId?: string } = {},
+): Call {
   return { name, arguments: args, ...options };
 }
 

@@ -77,7 +77,9 @@ export class Handlers {
       case "hostTool": {
         const { tool, sessionId, messageId, callId } = item.payload;
         const handler = this.tools.get(tool);
-        return toolAnswer(await handler?.(item.payload.arguments as never, { tool, sessionId, messageId, callId, signal }));
+        return toolAnswer(
+          await handler?.(item.payload.arguments as never, { tool, sessionId, messageId, callId, signal }),
+        );
       }
       case "hook": {
         const hook = this.hooks.get(item.payload.hookId);
@@ -153,7 +155,9 @@ function environmentAnswer(payload: EnvironmentPayload, answer: unknown): object
   if (answer === undefined || answer === null) return { set: {}, remove: [] };
   const entries = Object.entries(answer).filter(([, value]) => value !== undefined);
   if (typeof answer !== "object" || Array.isArray(answer) || entries.some(([, value]) => typeof value !== "string")) {
-    throw new BadAnswer(`answered ${show(answer)}; answer an object of strings, or undefined to leave everything as it is`);
+    throw new BadAnswer(
+      `answered ${show(answer)}; answer an object of strings, or undefined to leave everything as it is`,
+    );
   }
   const wanted = new Map(entries);
   const changed = entries.filter(([name, value]) => payload.env[name] !== value);
@@ -164,7 +168,8 @@ function toolAnswer(answer: unknown): object {
   if (answer === undefined || answer === null) return { output: "" };
   if (typeof answer === "string") return { output: answer };
   const { output, title, metadata, attachments, continuation } = asRecord(answer);
-  if (typeof output !== "string") throw new BadAnswer(`answered ${show(answer)}; answer a text, or { output, title?, metadata? }`);
+  if (typeof output !== "string")
+    throw new BadAnswer(`answered ${show(answer)}; answer a text, or { output, title?, metadata? }`);
   return given({ output, title, metadata, attachments, continuation });
 }
 

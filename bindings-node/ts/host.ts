@@ -1,4 +1,14 @@
-import type { Effect, Json, PermissionRequest, Replay, Concurrency, ToolError, HostToolSpec, Attachment, Continuation } from "./generated/protocol.js";
+import type {
+  Effect,
+  Json,
+  PermissionRequest,
+  Replay,
+  Concurrency,
+  ToolError,
+  HostToolSpec,
+  Attachment,
+  Continuation,
+} from "./generated/protocol.js";
 import { ZunoError } from "./errors.js";
 
 /** A value now or later. */
@@ -12,8 +22,7 @@ export interface HandlerContext {
 
 /** An answer to an approval request. Made by `allow` and `deny`. */
 export type Decision =
-  | { readonly reply: "once" | "always" }
-  | { readonly reply: "reject"; readonly message: string | null };
+  { readonly reply: "once" | "always" } | { readonly reply: "reject"; readonly message: string | null };
 
 /** Yes, to an approval request. */
 export const allow = {
@@ -118,13 +127,22 @@ export function rewrite(args: object): HookDecision {
 export type ApproveHandler = (request: ApprovalRequest, context: HandlerContext) => Awaitable<Decision>;
 
 /** Answers with the whole environment a command shall see; `undefined` leaves it as it is. */
-export type EnvironmentHandler = (command: Command, context: HandlerContext) => Awaitable<EnvironmentAnswer | undefined>;
+export type EnvironmentHandler = (
+  command: Command,
+  context: HandlerContext,
+) => Awaitable<EnvironmentAnswer | undefined>;
 
 /** Sees a call before it is judged. */
-export type BeforeCallHandler = (call: BeforeCall, context: HandlerContext) => Awaitable<HookDecision | undefined | void>;
+export type BeforeCallHandler = (
+  call: BeforeCall,
+  context: HandlerContext,
+) => Awaitable<HookDecision | undefined | void>;
 
 /** Sees a call before it is settled; may answer further metadata. */
-export type AfterCallHandler = (call: AfterCall, context: HandlerContext) => Awaitable<{ readonly [key: string]: unknown } | undefined | void>;
+export type AfterCallHandler = (
+  call: AfterCall,
+  context: HandlerContext,
+) => Awaitable<{ readonly [key: string]: unknown } | undefined | void>;
 
 /** Declares a tool of the host. What is not declared counts as the strictest. */
 export type ToolSpec = HostToolSpec;

@@ -53,7 +53,25 @@ export type {
   UncertainOutcome,
   VerificationReceipt,
 } from "./outcome.js";
-export { type Answered, type Answers, type CommandOptions, Question, type QuestionInput, type QuestionItem, type QuestionView, Questions } from "./questions.js";
-export { type MethodName, type ParamsOf, Permissions, type Registration, type ResultOf, type RunOptions, Runtime, type SessionOptions } from "./runtime.js";
+export {
+  type Answered,
+  type Answers,
+  type CommandOptions,
+  Question,
+  type QuestionInput,
+  type QuestionItem,
+  type QuestionView,
+  Questions,
+} from "./questions.js";
+export {
+  type MethodName,
+  type ParamsOf,
+  Permissions,
+  type Registration,
+  type ResultOf,
+  type RunOptions,
+  Runtime,
+  type SessionOptions,
+} from "./runtime.js";
 export { Session } from "./session.js";
 export { type EventOptions, EventStream } from "./stream.js";

@@ -1,5 +1,11 @@
 import type { Event } from "./events.js";
-import type { AfterCallPayload, ApprovalPayload, BeforeCallPayload, EnvironmentPayload, HostToolPayload } from "./host.js";
+import type {
+  AfterCallPayload,
+  ApprovalPayload,
+  BeforeCallPayload,
+  EnvironmentPayload,
+  HostToolPayload,
+} from "./host.js";
 import type { Json } from "./generated/protocol.js";
 
 /** An event of a subscription. */

@@ -29,7 +29,17 @@ export interface OpenOptions {
 
 /** Opens a runtime. Close it, or hold it with `await using`. */
 export async function open(options: OpenOptions = {}): Promise<Runtime> {
-  const { store: database, approve, environment, config: _, ports = [], readGlobal, readEnvironment, readProject, ...others } = options;
+  const {
+    store: database,
+    approve,
+    environment,
+    config: _,
+    ports = [],
+    readGlobal,
+    readEnvironment,
+    readProject,
+    ...others
+  } = options;
   checkNames(others);
   checkHandlers({ approve, environment });
   const handlers = new Handlers(approve, environment);
@@ -44,7 +54,9 @@ function checkNames(others: object): void {
   const [name] = Object.keys(others);
   if (name === undefined) return;
   const known = "store, approve, environment, config, ports, readGlobal, readEnvironment, readProject";
-  throw new ZunoError("arguments.unknown_field", `\`open\` has no option \`${name}\`. It takes ${known}.`, { field: name });
+  throw new ZunoError("arguments.unknown_field", `\`open\` has no option \`${name}\`. It takes ${known}.`, {
+    field: name,
+  });
 }
 
 function checkHandlers(handlers: { readonly [name: string]: unknown }): void {

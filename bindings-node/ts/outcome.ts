@@ -1,4 +1,12 @@
-import type { BlockKind, ExitAuthority, Json, Part, ToolError, Uncertainty, VerificationReceipt as Receipt } from "./generated/protocol.js";
+import type {
+  BlockKind,
+  ExitAuthority,
+  Json,
+  Part,
+  ToolError,
+  Uncertainty,
+  VerificationReceipt as Receipt,
+} from "./generated/protocol.js";
 
 /** What a shell exit status proves. */
 export interface VerificationReceipt extends Receipt {
@@ -39,7 +47,9 @@ export interface Metadata {
 }
 
 /** The typed error of a call, by kind. */
-export type CallError = Exclude<ToolError, { kind: "MutationConflict" }> | (Omit<Extract<ToolError, { kind: "MutationConflict" }>, "conflict"> & { conflict: Conflict });
+export type CallError =
+  | Exclude<ToolError, { kind: "MutationConflict" }>
+  | (Omit<Extract<ToolError, { kind: "MutationConflict" }>, "conflict"> & { conflict: Conflict });
 
 type ErrorOf<Kind extends ToolError["kind"]> = Extract<CallError, { kind: Kind }>;
 

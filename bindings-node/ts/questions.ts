@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
 
 import type { Engine } from "./engine.js";
-import type { Action, CommandReceipt, Item, NewItem, Questions as Listed, Question as View, Waited } from "./generated/protocol.js";
+import type {
+  Action,
+  CommandReceipt,
+  Item,
+  NewItem,
+  Questions as Listed,
+  Question as View,
+  Waited,
+} from "./generated/protocol.js";
 import { given } from "./json.js";
 import type { Session } from "./session.js";
 
@@ -147,8 +155,15 @@ export class Questions {
   }
 
   /** Asks on behalf of the host. Returns at once; nothing waits. */
-  async publish(questions: readonly QuestionInput[], options: { readonly mode?: QuestionView["mode"]; readonly closed?: boolean } = {}): Promise<Question> {
+  async publish(
+    questions: readonly QuestionInput[],
+    options: { readonly mode?: QuestionView["mode"]; readonly closed?: boolean } = {},
+  ): Promise<Question> {
     const params = { sessionId: this.#session.id, mode: "deferred", purpose: "clarification", questions, ...options };
-    return new Question(this.#engine, this.#session, (await this.#engine.run("question.publish", params)) as QuestionView);
+    return new Question(
+      this.#engine,
+      this.#session,
+      (await this.#engine.run("question.publish", params)) as QuestionView,
+    );
   }
 }

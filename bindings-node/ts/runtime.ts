@@ -1,6 +1,20 @@
 import type { Engine } from "./engine.js";
 import { asRecord } from "./errors.js";
-import type { CreateParams, Grant, Grants, Json, Methods, PermissionRequest, Requests, SessionRecord, Sessions, ToolInfo, Tools, Waiting, WaitingList } from "./generated/protocol.js";
+import type {
+  CreateParams,
+  Grant,
+  Grants,
+  Json,
+  Methods,
+  PermissionRequest,
+  Requests,
+  SessionRecord,
+  Sessions,
+  ToolInfo,
+  Tools,
+  Waiting,
+  WaitingList,
+} from "./generated/protocol.js";
 import { approvalRequest } from "./handlers.js";
 import type { AfterCallHandler, ApprovalRequest, BeforeCallHandler, Decision, ToolHandler, ToolSpec } from "./host.js";
 import type { Item } from "./items.js";
@@ -16,7 +30,10 @@ export type ParamsOf<Name extends string> = Name extends MethodName ? Methods[Na
 /** What a method answers. */
 export type ResultOf<Name extends string> = Name extends MethodName ? Methods[Name]["result"] : Json;
 
-type Arguments<Name extends string> = {} extends ParamsOf<Name> ? [params?: ParamsOf<Name>, options?: RunOptions] : [params: ParamsOf<Name>, options?: RunOptions];
+type Arguments<Name extends string> =
+  {} extends ParamsOf<Name>
+    ? [params?: ParamsOf<Name>, options?: RunOptions]
+    : [params: ParamsOf<Name>, options?: RunOptions];
 
 /** What can be said about running a method. */
 export interface RunOptions {
@@ -81,7 +98,10 @@ export class Runtime {
 
   /** A new durable session in a directory, or with `id` one that exists. */
   async session(options: SessionOptions): Promise<Session> {
-    const found = "id" in options ? this.#engine.run("session.open", { sessionId: options.id }) : this.#engine.run("session.create", options);
+    const found =
+      "id" in options
+        ? this.#engine.run("session.open", { sessionId: options.id })
+        : this.#engine.run("session.create", options);
     return new Session(this.#engine, this, (await found) as SessionRecord);
   }
 
@@ -111,7 +131,10 @@ export class Runtime {
   }
 
   /** Registers a tool of the host. What is not declared counts as the strictest: side-effecting, never replayed, exclusive. */
-  tool<Args extends object = { readonly [name: string]: Json }>(spec: ToolSpec, handler: ToolHandler<Args>): Registration {
+  tool<Args extends object = { readonly [name: string]: Json }>(
+    spec: ToolSpec,
+    handler: ToolHandler<Args>,
+  ): Registration {
     const { handlers } = this.#engine;
     this.#engine.now("tool.register", spec);
     handlers.tools.set(spec.name, handler);

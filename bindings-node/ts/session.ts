@@ -2,7 +2,19 @@ import { type ArgumentsOf, type Call, type CallOptions, type OptionsOf, call, sp
 import type { Engine } from "./engine.js";
 import type { Event } from "./events.js";
 import type { ToolFormats } from "./formats.js";
-import type { Calls, DispatchResult, EventPage, Interrupted, InterruptReason, Message, Messages, Part, SessionRecord, SessionTools, Verdict } from "./generated/protocol.js";
+import type {
+  Calls,
+  DispatchResult,
+  EventPage,
+  Interrupted,
+  InterruptReason,
+  Message,
+  Messages,
+  Part,
+  SessionRecord,
+  SessionTools,
+  Verdict,
+} from "./generated/protocol.js";
 import { given } from "./json.js";
 import { type Outcome, outcomeOf } from "./outcome.js";
 import { Questions } from "./questions.js";
@@ -88,7 +100,9 @@ export class Session {
   }
 
   /** Schemas of the tools this session shows, in the form of a provider. */
-  async tools<Format extends keyof ToolFormats = "native">(options: { readonly format?: Format } = {}): Promise<ToolFormats[Format][]> {
+  async tools<Format extends keyof ToolFormats = "native">(
+    options: { readonly format?: Format } = {},
+  ): Promise<ToolFormats[Format][]> {
     const found = (await this.#engine.run("session.tools", given({ sessionId: this.id, ...options }))) as SessionTools;
     return found.tools as unknown as ToolFormats[Format][];
   }
@@ -120,8 +134,19 @@ export class Session {
   }
 
   /** Says what happened to a call in doubt; once per call. */
-  async reconcile(callId: string, verdict: Verdict, evidence: string, options: { readonly messageId?: string } = {}): Promise<Part> {
-    return (await this.#engine.run("session.reconcile", { sessionId: this.id, callId, verdict, evidence, ...options })) as Part;
+  async reconcile(
+    callId: string,
+    verdict: Verdict,
+    evidence: string,
+    options: { readonly messageId?: string } = {},
+  ): Promise<Part> {
+    return (await this.#engine.run("session.reconcile", {
+      sessionId: this.id,
+      callId,
+      verdict,
+      evidence,
+      ...options,
+    })) as Part;
   }
 
   /** Reads the record again. */

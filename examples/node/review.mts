@@ -69,7 +69,9 @@ class Terminal {
     for (;;) {
       const given = (await lines.question(`  [${usual}] > `)).trim().toLowerCase();
       if (given === "") return usual;
-      const found = choices.find((choice, index) => given === String(index + 1) || choice.toLowerCase().startsWith(given));
+      const found = choices.find(
+        (choice, index) => given === String(index + 1) || choice.toLowerCase().startsWith(given),
+      );
       if (found !== undefined) return found;
     }
   }
@@ -117,7 +119,10 @@ class Review {
 
   /** One row per call. */
   table(outcomes: readonly Outcome[]): void {
-    const { paint, say } = { paint: this.#terminal.paint.bind(this.#terminal), say: this.#terminal.say.bind(this.#terminal) };
+    const { paint, say } = {
+      paint: this.#terminal.paint.bind(this.#terminal),
+      say: this.#terminal.say.bind(this.#terminal),
+    };
     const head = ["tool".padEnd(15), "effect".padEnd(15), "permission".padEnd(15), "time".padStart(8), "  outcome"];
     say(paint(`\n  ${head.join("")}`, "bold"));
     for (const outcome of outcomes) {
@@ -144,12 +149,25 @@ function notes([sources, marks, , , listed]: readonly Outcome[]): string {
   const found = (marks?.output ?? "").split("\n").filter((line) => line.trim() !== "");
   const entries = listed?.output.split(/\s/)[0] ?? "0";
   const files = sources?.output.split("\n").length ?? 0;
-  return ["# Review notes", "", `${files} source files, ${entries} entries at the top.`, "", "```", ...found.slice(0, 12), "```", ""].join("\n");
+  return [
+    "# Review notes",
+    "",
+    `${files} source files, ${entries} entries at the top.`,
+    "",
+    "```",
+    ...found.slice(0, 12),
+    "```",
+    "",
+  ].join("\n");
 }
 
 async function review(directory: string, terminal: Terminal, store: string): Promise<boolean> {
   const host = new Review(terminal);
-  await using runtime = await open({ store, approve: host.approve, config: { sandbox: { onUnavailable: "run-unconfined" } } });
+  await using runtime = await open({
+    store,
+    approve: host.approve,
+    config: { sandbox: { onUnavailable: "run-unconfined" } },
+  });
   const session = await runtime.session({ directory, title: "review" });
   terminal.say(terminal.paint(`  Review of ${session.record.directory}`, "bold"));
   const events = session.events({ live: false });
@@ -166,7 +184,11 @@ async function review(directory: string, terminal: Terminal, store: string): Pro
     { label: "Write", description: "Shows the diff first." },
     { label: "Skip", description: "Nothing is written." },
   ];
-  outcomes.push(await session.call("question_async", { questions: [{ header: "Notes", question: `Write the notes to ${NOTES}?`, options }] }));
+  outcomes.push(
+    await session.call("question_async", {
+      questions: [{ header: "Notes", question: `Write the notes to ${NOTES}?`, options }],
+    }),
+  );
   for (const question of await session.questions.pending()) {
     for (const item of question.items) {
       terminal.say();
@@ -193,7 +215,13 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const checkout = path.resolve(here, path.basename(here) === "dist" ? "../../.." : "../..");
 const state = await mkdtemp(path.join(tmpdir(), "zuno-review-"));
 try {
-  process.exitCode = (await review(path.resolve(process.argv[2] ?? checkout), new Terminal(), path.join(state, "state.db"))) ? 0 : 1;
+  process.exitCode = (await review(
+    path.resolve(process.argv[2] ?? checkout),
+    new Terminal(),
+    path.join(state, "state.db"),
+  ))
+    ? 0
+    : 1;
 } finally {
   await rm(state, { recursive: true, force: true });
 }
