@@ -122,11 +122,11 @@ export interface ToolInfo {
   /** Whether it is shown by itself. */
   surface: Surface;
   /** Who brought it. */
-  origin: Origin;
+  origin: ToolOrigin;
 }
 
 /** Who brought a tool. */
-export type Origin = "builtin" | "host";
+export type ToolOrigin = "builtin" | "host";
 
 /** What `hook.register` takes. */
 export interface HookSpec {
@@ -555,13 +555,13 @@ export interface ReconcileParams {
   /** Its message; needed when several open calls have that id. */
   readonly messageId?: MessageId | null;
   /** What a look at the authoritative state showed. */
-  readonly verdict: Verdict;
+  readonly verdict: ReconcileVerdict;
   /** What was looked at. */
   readonly evidence?: string;
 }
 
 /** What a look at the authoritative state showed. */
-export type Verdict = "happened" | "did_not_happen" | "partly";
+export type ReconcileVerdict = "happened" | "did_not_happen" | "partly";
 
 /** `session.delete` */
 export interface Delete {
@@ -725,7 +725,7 @@ export interface Question {
   /** Its id, stable across restarts. */
   id: QuestionId;
   /** Where it came from. */
-  origin: Origin2;
+  origin: QuestionOrigin;
   /** Raised by every accepted command but snooze, and by the auto-defer. */
   revision: number;
   /** Whether a call waits. */
@@ -762,7 +762,7 @@ export interface Question {
 export type QuestionId = string;
 
 /** Where a question came from. */
-export interface Origin2 {
+export interface QuestionOrigin {
   /** The session. */
   sessionId: SessionId;
   /** The message whose call asked. */
@@ -981,7 +981,7 @@ export interface VerificationReceipt {
   /** How failures inside of it counted. */
   exitPolicy: string;
   /** What it decided. */
-  outcome: Verdict2;
+  outcome: VerificationOutcome;
   /** The exit code. */
   exitCode: number | null;
   /** The signal that ended it. */
@@ -1001,7 +1001,7 @@ export interface VerificationReceipt {
 }
 
 /** What a command decided. */
-export type Verdict2 = "passed" | "failed" | "unknown";
+export type VerificationOutcome = "passed" | "failed" | "unknown";
 
 /** How far an exit code reaches. */
 export type ExitAuthority = "authoritative" | "derived" | "absent";

@@ -24,6 +24,7 @@ pub struct Registered {
 /// Who brought a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ToolOrigin")]
 pub enum Origin {
     /// The library.
     Builtin,

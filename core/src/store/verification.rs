@@ -23,6 +23,7 @@ CREATE UNIQUE INDEX verification_receipts_of_call ON verification_receipts (sess
 /// What a command decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "VerificationOutcome")]
 pub enum Verdict {
     /// It exited with 0.
     Passed,

@@ -13,6 +13,7 @@ use crate::types::{CallId, Error, EventDraft, MessageId, Part, SessionId};
 /// What a look at the authoritative state showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ReconcileVerdict")]
 pub enum Verdict {
     /// The effect happened.
     Happened,

@@ -15,6 +15,7 @@ pub type Answers = BTreeMap<String, Vec<String>>;
 /// Where a question came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "QuestionOrigin")]
 pub struct Origin {
     /// The session.
     pub session_id: SessionId,
