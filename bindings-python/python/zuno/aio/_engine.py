@@ -91,7 +91,12 @@ class Engine:
             raise make(error["code"], error["message"], error["details"])
         return operation.decode(item["result"])
 
-    async def in_thread(self, work: Callable[[], T]) -> T:
+    def _is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it makes a coroutine; objects with an ``async def __call__`` count too."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+async def in_thread(self, work: Callable[[], T]) -> T:
         """Runs something that blocks, on a thread of this runtime."""
         return await in_thread(self._workers, work)
 
@@ -104,9 +109,7 @@ class Engine:
 
     async def _answer(self, job: Job) -> None:
         try:
-            if inspect.iscoroutinefunction(job.function) or inspect.iscoroutinefunction(
-                getattr(job.function, "__call__", None)
-            ):
+            if _is_async(job.function):
                 value = await job.run()
             else:
                 value = await self.in_thread(job.run)
