@@ -91,12 +91,7 @@ class Engine:
             raise make(error["code"], error["message"], error["details"])
         return operation.decode(item["result"])
 
-    def _is_async(function: Callable[..., Any]) -> bool:
-    """Whether calling it makes a coroutine; objects with an ``async def __call__`` count too."""
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
-
-
-async def in_thread(self, work: Callable[[], T]) -> T:
+    async def in_thread(self, work: Callable[[], T]) -> T:
         """Runs something that blocks, on a thread of this runtime."""
         return await in_thread(self._workers, work)
 
@@ -249,6 +244,11 @@ async def in_thread(self, work: Callable[[], T]) -> T:
         """Closes without making the caller wait: it may be the collector."""
         self.closed = True
         self._workers.submit(lambda: self.close_at_exit(1.0))
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it makes a coroutine; objects with an ``async def __call__`` count too."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 async def in_thread(workers: Workers, work: Callable[[], T]) -> T:
