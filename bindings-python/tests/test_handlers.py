@@ -86,9 +86,7 @@ BAD: list[tuple[Callable[..., Any], str]] = [
 
 
 @pytest.mark.parametrize(("approve", "reason"), BAD)
-def test_anything_but_a_yes_denies_with_the_reason(
-    database: Path, workspace: Path, approve: Any, reason: str
-) -> None:
+def test_anything_but_a_yes_denies_with_the_reason(database: Path, workspace: Path, approve: Any, reason: str) -> None:
     # case: 98
     with _open(database, approve=approve) as runtime:
         session = runtime.session(workspace)
@@ -256,7 +254,9 @@ def test_host_tools_take_their_schema_from_the_signature(runtime: zuno.Runtime, 
     assert tool.input_schema["properties"]["limit"]["description"] == "At most this many."
     assert "context" not in tool.input_schema["properties"]
     result = session.dispatch([zuno.Call("ticket_find", {"words": ["a", "b"], "state": "closed"}, call_id="c1")])[0]
-    assert result.check().output == '{"words": ["a", "b"], "state": "closed", "limit": 10, "author": null, "call": "c1"}'
+    assert (
+        result.check().output == '{"words": ["a", "b"], "state": "closed", "limit": 10, "author": null, "call": "c1"}'
+    )
     assert session.call("ticket_find", words="no list").block_kind == "invalid_arguments"
 
 

@@ -166,7 +166,9 @@ with zuno.open(database) as runtime:
         print("interrupted")
 """
     )
-    done = subprocess.run(command(code, database, workspace, ""), capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(
+        command(code, database, workspace, ""), capture_output=True, text=True, timeout=30, check=False
+    )
     assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
 
 

@@ -79,7 +79,10 @@ def test_openai_calls_and_messages() -> None:
 
 
 def test_anthropic_calls_and_message() -> None:
-    content = [{"type": "text", "text": "hm"}, {"type": "tool_use", "id": "t1", "name": "read", "input": {"filePath": "a"}}]
+    content = [
+        {"type": "text", "text": "hm"},
+        {"type": "tool_use", "id": "t1", "name": "read", "input": {"filePath": "a"}},
+    ]
     assert formats.anthropic_calls(content) == [zuno.Call("read", {"filePath": "a"}, call_id="t1")]
     image = {"type": "file", "mime": "image/png", "filename": "a.png", "url": "data:image/png;base64,AAAA"}
     message = formats.anthropic_message([part(attachments=[image]), part(outcome="error", output="")])

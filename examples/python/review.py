@@ -85,7 +85,11 @@ class Review:
         for line in (request.diff or "").splitlines()[:24]:
             kind = {"+": "ok", "-": "error"}.get(line[:1], "dim")
             self.terminal.say("    " + self.terminal.paint(line[:76], kind))
-        choices: dict[str, zuno.Decision] = {"once": zuno.Allow.ONCE, "always": zuno.Allow.ALWAYS, "no": zuno.Deny("The reviewer said no.")}
+        choices: dict[str, zuno.Decision] = {
+            "once": zuno.Allow.ONCE,
+            "always": zuno.Allow.ALWAYS,
+            "no": zuno.Deny("The reviewer said no."),
+        }
         offered = [name for name in choices if name != "always" or "always" in request.choices]
         answer = self.terminal.ask("Allow it?", offered, "once")
         self.permission[request.message_id, request.call_id] = f"asked: {answer}"
@@ -106,7 +110,9 @@ class Review:
 
     def table(self, outcomes: list[zuno.Result]) -> None:
         """One row per call."""
-        self.terminal.say(self.terminal.paint(f"\n  {'tool':<15}{'effect':<15}{'permission':<15}{'time':>8}  outcome", "bold"))
+        self.terminal.say(
+            self.terminal.paint(f"\n  {'tool':<15}{'effect':<14}{'permission':<14}{'time':>7}  outcome", "bold")
+        )
         for outcome in outcomes:
             unasked = "by rule" if outcome.block_kind is None else "-"
             permission = self.permission.get((outcome.message_id, outcome.call_id), unasked)
@@ -114,10 +120,8 @@ class Review:
             proof: str = outcome.block_kind or (outcome.error.kind if outcome.error else "")
             if outcome.receipt is not None:
                 proof = f"{outcome.receipt.outcome}, {outcome.receipt.authority}"
-            word = self.terminal.paint(outcome.outcome, outcome.outcome)
-            self.terminal.say(
-                f"  {outcome.tool:<15}{outcome.effect:<15}{permission:<15}{took:>8}  {word}{': ' if proof else ''}{proof}"
-            )
+            word = self.terminal.paint(outcome.outcome, outcome.outcome) + (f": {proof}" if proof else "")
+            self.terminal.say(f"  {outcome.tool:<15}{outcome.effect:<14}{permission:<14}{took:>7}  {word}")
             if outcome.error is not None:
                 self.terminal.say(self.terminal.paint(f"    {outcome.error.message[:74]}", "dim"))
 

@@ -113,4 +113,4 @@ class RuntimeBase:
         if engine is None or engine.closed or engine.core.forked:
             return
         engine.abandon()
-        warnings.warn(f"unclosed {self!r}; close it or use a with block", ResourceWarning, source=self)
+        warnings.warn(f"unclosed {self!r}; close it or use a with block", ResourceWarning, stacklevel=2, source=self)

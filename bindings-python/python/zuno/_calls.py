@@ -21,7 +21,13 @@ class Call:
     call_id: str | None
 
     def __init__(
-        self, name: str, document: Mapping[str, Any] | str | None = None, /, *, call_id: str | None = None, **arguments: Any
+        self,
+        name: str,
+        document: Mapping[str, Any] | str | None = None,
+        /,
+        *,
+        call_id: str | None = None,
+        **arguments: Any,
     ) -> None:
         if document is not None and arguments:
             raise TypeError("give the arguments as one document or by name, not both")

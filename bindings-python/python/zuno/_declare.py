@@ -46,7 +46,9 @@ class HostTool:
         return given
 
 
-def declare(function: Callable[..., Any], name: str | None, description: str | None, options: Mapping[str, Any]) -> HostTool:
+def declare(
+    function: Callable[..., Any], name: str | None, description: str | None, options: Mapping[str, Any]
+) -> HostTool:
     """Reads a function. `options` are the further fields of `tool.register`, in snake case."""
     hints = typing.get_type_hints(function, include_extras=True)
     properties: dict[str, Any] = {}

@@ -132,7 +132,9 @@ def render(findings: list[Finding], *, colour: bool) -> str:
         lines.append(f" {mark}  {finding.topic:<9} {head}")
         lines.extend(f"     {'':<9} {line}" for line in rest)
         if finding.advice and finding.state != "ok":
-            lines.extend(f"     {'':<9} {'->' if i == 0 else '  '} {line}" for i, line in enumerate(_wrapped(finding.advice, 61)))
+            lines.extend(
+                f"     {'':<9} {'->' if i == 0 else '  '} {line}" for i, line in enumerate(_wrapped(finding.advice, 61))
+            )
     wanting = sum(finding.state == "missing" for finding in findings)
     verdict = "Everything is there." if not wanting else f"{wanting} of {len(findings)} need attention."
     return "\n".join([*lines, "", f" {verdict}"])

@@ -163,15 +163,11 @@ class Approve(Protocol):
 class Environment(Protocol):
     """Answers with the whole environment a command shall see; `None` leaves it as it is."""
 
-    def __call__(
-        self, command: Command, /
-    ) -> Mapping[str, str] | None | Awaitable[Mapping[str, str] | None]: ...
+    def __call__(self, command: Command, /) -> Mapping[str, str] | None | Awaitable[Mapping[str, str] | None]: ...
 
 
 BeforeHook: TypeAlias = Callable[[BeforeCall], Union[Block, Rewrite, None, Awaitable[Union[Block, Rewrite, None]]]]
-AfterHook: TypeAlias = Callable[
-    [AfterCall], Union[Mapping[str, Any], None, Awaitable[Union[Mapping[str, Any], None]]]
-]
+AfterHook: TypeAlias = Callable[[AfterCall], Union[Mapping[str, Any], None, Awaitable[Union[Mapping[str, Any], None]]]]
 
 
 class BadAnswer(Exception):

@@ -32,7 +32,8 @@ def dumps(value: object) -> str:
         text.isascii() or text.encode()
     except UnicodeEncodeError as error:
         raise ArgumentsError(
-            "arguments.json", f"A string holds half of a surrogate pair and is not text ({error}); send whole characters."
+            "arguments.json",
+            f"A string holds half of a surrogate pair and is not text ({error}); send whole characters.",
         ) from None
     except (TypeError, ValueError, RecursionError) as error:
         raise ArgumentsError("arguments.json", f"This cannot be written as JSON: {error}.") from None

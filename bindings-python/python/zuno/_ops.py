@@ -126,9 +126,7 @@ def unsettled(session_id: str) -> Operation[list[dict[str, Any]]]:
 def reconcile(
     session_id: str, call_id: str, verdict: Verdict, evidence: str, message_id: str | None
 ) -> Operation[dict[str, Any]]:
-    document = params(
-        session_id=session_id, call_id=call_id, message_id=message_id, verdict=verdict, evidence=evidence
-    )
+    document = params(session_id=session_id, call_id=call_id, message_id=message_id, verdict=verdict, evidence=evidence)
     return Operation("session.reconcile", document, dict)
 
 
@@ -159,7 +157,9 @@ def grants(session_id: str) -> Operation[list[dict[str, Any]]]:
     return Operation("permission.grants", {"sessionId": session_id}, lambda answer: list(answer["grants"]))
 
 
-def publish_question(session_id: str, questions: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Operation[QuestionView]:
+def publish_question(
+    session_id: str, questions: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+) -> Operation[QuestionView]:
     document = {"sessionId": session_id, "purpose": "clarification", "questions": questions, **params(**options)}
     return Operation("question.publish", document, question_view)
 

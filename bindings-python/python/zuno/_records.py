@@ -1,4 +1,5 @@
-"""Records of the wire as read-only objects: `record.requiredAction`, `record.required_action`, `record["requiredAction"]`."""
+"""Records of the wire as read-only objects: `record.requiredAction`, `record.required_action` and
+`record["requiredAction"]` are the same."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from . import _ops as ops
 from . import _options
-from ._engine import Engine
 from ._base import RuntimeBase
+from ._engine import Engine
 from ._handlers import Handlers
 from ._host import Approve, Decision, Environment
 from ._session import Session

@@ -109,9 +109,7 @@ class Session(Verbs[Result]):
         """Schemas of the tools this session shows, in the form of a provider."""
         return self._engine.run(ops.session_tools(self.id, format))
 
-    def events(
-        self, *, after: int | None = None, live: bool = True, types: Sequence[str] | None = None
-    ) -> EventStream:
+    def events(self, *, after: int | None = None, live: bool = True, types: Sequence[str] | None = None) -> EventStream:
         """Follows the session; with `after` from a stored event on, without gap or repetition."""
         return EventStream(self, EventBuffer(self.id, after, live, types))
 

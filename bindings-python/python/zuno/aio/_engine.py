@@ -104,9 +104,7 @@ class Engine:
 
     async def _answer(self, job: Job) -> None:
         try:
-            if inspect.iscoroutinefunction(job.function) or inspect.iscoroutinefunction(
-                getattr(job.function, "__call__", None)
-            ):
+            if _is_async(job.function):
                 value = await job.run()
             else:
                 value = await self.in_thread(job.run)
@@ -246,6 +244,11 @@ class Engine:
         """Closes without making the caller wait: it may be the collector."""
         self.closed = True
         self._workers.submit(lambda: self.close_at_exit(1.0))
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it makes a coroutine; objects with an ``async def __call__`` count too."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 async def in_thread(workers: Workers, work: Callable[[], T]) -> T:

@@ -10,14 +10,14 @@ from typing import Any
 
 from .. import _ops as ops
 from .. import _options
-from ._engine import Engine, in_thread
 from .._base import RuntimeBase
 from .._handlers import Handlers
 from .._host import Approve, Decision, Environment
-from ._session import Session
+from .._views import SessionInfo, ToolInfo, Waiting
 from .._workers import Workers
 from .._zuno import Core
-from .._views import SessionInfo, ToolInfo, Waiting
+from ._engine import Engine, in_thread
+from ._session import Session
 
 
 def open(

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from .. import _ops as ops
 from .. import formats
 from .._calls import Call
-from ._questions import Questions
 from .._results import Result
 from .._streams import EventBuffer
 from .._verbs import Verbs
 from .._views import Event, SessionInfo, Verdict
+from ._questions import Questions
 
 if TYPE_CHECKING:
     from ._runtime import Runtime
@@ -101,7 +101,9 @@ class Session(Verbs[Coroutine[Any, Any, Result]]):
     async def _one(self, call: Call) -> Result:
         return await self._engine.run(ops.one_call(self.id, call, self._engine.causes.take))
 
-    async def dispatch(self, calls: Iterable[Call], *, final: bool = False, message_id: str | None = None) -> list[Result]:
+    async def dispatch(
+        self, calls: Iterable[Call], *, final: bool = False, message_id: str | None = None
+    ) -> list[Result]:
         """Runs the calls of one model message: validated, permitted, grouped, executed, settled, recorded. One result
         per call, in call order. `final` ends the turn; the same `message_id` twice runs nothing twice."""
         return await self._engine.run(ops.dispatch(self.id, list(calls), final, message_id, self._engine.causes.take))
@@ -122,9 +124,7 @@ class Session(Verbs[Coroutine[Any, Any, Result]]):
         """Schemas of the tools this session shows, in the form of a provider."""
         return await self._engine.run(ops.session_tools(self.id, format))
 
-    def events(
-        self, *, after: int | None = None, live: bool = True, types: Sequence[str] | None = None
-    ) -> EventStream:
+    def events(self, *, after: int | None = None, live: bool = True, types: Sequence[str] | None = None) -> EventStream:
         """Follows the session; with `after` from a stored event on, without gap or repetition."""
         return EventStream(self, EventBuffer(self.id, after, live, types))
 
