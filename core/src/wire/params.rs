@@ -13,27 +13,31 @@ use crate::session::ToolFormat;
 use crate::store::questions::QuestionState;
 use crate::types::{Error, JsonMap, MessageId, PermissionId, QuestionId, ReceiptId, Reply, Result, SessionId};
 
-/// Reads parameters. An unknown field names the nearest known one.
+/// Reads parameters. What cannot be read is looked at again, to say what is wrong with it.
 pub(super) fn read<P: DeserializeOwned + JsonSchema>(method: &str, params: Value) -> Result<P> {
     let params = if params.is_null() { Value::Object(JsonMap::new()) } else { params };
-    let Value::Object(given) = &params else {
+    if !params.is_object() {
         return Err(Error::arguments(format!("The parameters of `{method}` have to be an object.")));
-    };
-    let known = fields::<P>();
-    if let Some(unknown) = given.keys().find(|name| !known.contains(*name)) {
-        let near = crate::text::nearest::nearest(unknown, known.iter().map(String::as_str));
-        let hint = match near {
-            Some(near) => format!(" Did you mean `{near}`?"),
-            None => format!(" It takes: {}.", known.iter().cloned().collect::<Vec<_>>().join(", ")),
-        };
-        let text = format!("`{method}` does not know the field `{unknown}`.{hint}");
-        return Err(Error::new("arguments.unknown_field", text)
-            .with("field", unknown.as_str())
-            .with("suggestion", near));
     }
-    serde_json::from_value(params).map_err(|error| {
-        Error::arguments(format!("The parameters of `{method}` are not acceptable: {error}.")).with("method", method)
+    P::deserialize(&params).map_err(|error| {
+        unknown_field::<P>(method, &params).unwrap_or_else(|| {
+            let text = format!("The parameters of `{method}` are not acceptable: {error}.");
+            Error::arguments(text).with("method", method)
+        })
     })
+}
+
+/// The unknown field among the parameters, with the nearest known one.
+fn unknown_field<P: JsonSchema>(method: &str, params: &Value) -> Option<Error> {
+    let known = fields::<P>();
+    let unknown = params.as_object()?.keys().find(|name| !known.contains(*name))?;
+    let near = crate::text::nearest::nearest(unknown, known.iter().map(String::as_str));
+    let hint = match near {
+        Some(near) => format!(" Did you mean `{near}`?"),
+        None => format!(" It takes: {}.", known.iter().cloned().collect::<Vec<_>>().join(", ")),
+    };
+    let text = format!("`{method}` does not know the field `{unknown}`.{hint}");
+    Some(Error::new("arguments.unknown_field", text).with("field", unknown.as_str()).with("suggestion", near))
 }
 
 fn fields<P: JsonSchema>() -> BTreeSet<String> {

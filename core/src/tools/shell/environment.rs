@@ -41,7 +41,7 @@ pub(super) async fn settled(
     let payload = json!({
         "sessionId": call.session.id,
         "callId": call.call_id,
-        "command": command,
+        "messageId": call.message_id, "command": command,
         "workdir": workdir.to_string_lossy(),
         "env": shown.collect::<BTreeMap<_, _>>(),
     });
