@@ -26,7 +26,7 @@ demo: build ## Set up, build, and run the demo host on this checkout
 test: build rust-test python-test python-types node-types node-test ## Set up, build, and pass every test
 	@echo "all suites passed"
 
-ready: build format-check lint docs-check rust-test python-types python-test python-stubs ## What CI checks
+ready: build format-check lint docs-check test python-stubs ## What CI checks
 	@echo "ready"
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
