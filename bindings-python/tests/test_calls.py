@@ -184,3 +184,17 @@ def test_tool_schemas_come_in_every_form(session: zuno.Session) -> None:
     assert all(tool["type"] == "function" and tool["function"]["parameters"] for tool in session.tools("openai"))
     assert all(tool["input_schema"]["type"] == "object" for tool in session.tools("anthropic"))
     assert all(tool["inputSchema"]["type"] == "object" for tool in session.tools("mcp"))
+
+
+def test_arguments_go_by_name_or_in_one_piece(runtime: zuno.Runtime, workspace: Path) -> None:
+    (workspace / "a.txt").write_text("hello\n")
+    session = runtime.session(workspace)
+    results = [
+        session.call("read", filePath="a.txt"),
+        session.call("read", {"filePath": "a.txt"}),
+        session.call("read", '{"filePath": "a.txt"}'),
+    ]
+    assert len({result.output for result in results}) == 1
+    assert session.call("read", '{"filePath": ').block_kind == "invalid_arguments"
+    with pytest.raises(TypeError):
+        session.call("read", {"filePath": "a.txt"}, limit=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, Generic, Literal, TypeVar
 
 from ._calls import Call
@@ -24,9 +25,14 @@ class Verbs(Generic[R]):
     def _one(self, call: Call) -> R:
         raise NotImplementedError
 
-    def call(self, name: str, /, **arguments: Any) -> R:
-        """Calls a tool by its name: ``session.call("read", filePath="src/app.py")``."""
-        return self._one(Call(name, arguments))
+    def call(self, name: str, document: Mapping[str, Any] | str | None = None, /, **arguments: Any) -> R:
+        """Calls a tool by its name: ``session.call("read", filePath="src/app.py")``. Arguments as a model wrote them go
+        in one piece, as a mapping or as JSON text."""
+        if document is None:
+            return self._one(Call(name, arguments))
+        if arguments:
+            raise TypeError("give the arguments as one document or by name, not both")
+        return self._one(Call(name, document))
 
     def read(
         self,
