@@ -349,3 +349,24 @@ fn hooks_run_in_order_and_may_refuse_rewrite_and_add_facts() {
     assert_eq!(call("break")["blockKind"], "invalid_arguments");
     assert_eq!(call("raise")["blockKind"], "denied");
 }
+
+#[test]
+fn a_hook_that_never_answers_holds_a_call_only_until_it_is_interrupted() {
+    for (kind, outcome) in [("beforeCall", "error"), ("afterCall", "ok")] {
+        let host = TestHost::open(options(json!({})), |kind, payload| match kind {
+            "hook" => None,
+            _ => obliging(kind, payload),
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let session = host.session(folder.path());
+        register(&host, "echo", json!({}));
+        host.call("hook.register", json!({ "hook": kind })).unwrap();
+        let params = json!({ "sessionId": session, "calls": [{ "name": "echo", "arguments": {} }] });
+        let op = host.wire.start("session.dispatch", &params.to_string()).unwrap();
+        host.wait_for("hook request", |item| item["kind"] == "hook");
+        assert_eq!(host.call("session.interrupt", json!({ "sessionId": session })).unwrap()["interrupted"], true);
+        let done = host.wait_for("op", |item| item["type"] == "op" && item["id"] == op);
+        assert_eq!(done["result"]["results"][0]["outcome"], outcome, "{kind}");
+        host.wait_for("cancelled request", |item| item["type"] == "cancelled");
+    }
+}

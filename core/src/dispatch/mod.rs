@@ -8,6 +8,7 @@ mod pipeline;
 mod prepare;
 mod read;
 pub mod registry;
+mod settling;
 pub mod surface;
 
 pub use backoff::Failures;
