@@ -246,7 +246,9 @@ pub struct ToolOutput {
 }
 
 /// A change that is committed with the settlement of its call, and the facts it adds.
-pub struct OnSettle(Box<dyn FnOnce(&mut crate::store::Tx<'_>, &mut JsonMap) -> Result<(), StoreError> + Send>);
+pub struct OnSettle(SettleChange);
+
+type SettleChange = Box<dyn FnOnce(&mut crate::store::Tx<'_>, &mut JsonMap) -> Result<(), StoreError> + Send>;
 
 impl OnSettle {
     /// A change for the settling transaction.
