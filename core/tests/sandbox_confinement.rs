@@ -14,9 +14,9 @@ use std::path::Path;
 use serde_json::json;
 use shell_support::Bench;
 
-/// A folder of the target directory, which no sandbox hides.
+/// A folder that no sandbox hides: `/tmp` and `/run` are private to a command, and a checkout may lie there.
 fn visible_folder() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+    tempfile::tempdir_in("/var/tmp").unwrap()
 }
 
 /// The command fails and the path does not exist afterwards. A path that stands in the text would be asked for, and

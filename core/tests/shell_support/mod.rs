@@ -29,7 +29,7 @@ impl Bench {
 
     /// A session in a directory of the target folder, so not below `/tmp`.
     pub(crate) fn outside_tmp(config: Value) -> Self {
-        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let folder = TempDir::new_in("/var/tmp").unwrap();
         Self::open(folder, config, |_, _| None, json!([]))
     }
 
