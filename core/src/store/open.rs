@@ -93,7 +93,11 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
 
 fn configure(connection: &Connection) -> Result<(), StoreError> {
     let _mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
-    connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -2000;")?;
+    connection.execute_batch(
+        // A checkpoint waits for the disk: every 16 MiB of log is often enough.
+        "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -2000;
+         PRAGMA wal_autocheckpoint = 4000;",
+    )?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())
 }

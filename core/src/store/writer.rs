@@ -197,18 +197,27 @@ impl Worker {
     ) -> Result<(), StoreError> {
         self.set_durability(durability)?;
         self.statement("BEGIN IMMEDIATE")?;
+        // A decision that fails takes back its own changes and nobody else's. One that is alone needs no savepoint,
+        // which would copy every page it touches.
+        let alone = jobs.len() == 1;
         while let Some(job) = jobs.pop_front() {
-            // A decision that fails takes back its own changes and nobody else's.
-            self.statement("SAVEPOINT job")?;
+            if !alone {
+                self.statement("SAVEPOINT job")?;
+            }
             let before = events.len();
             let mut tx = Tx::new(&self.connection, &self.owner, self.clock.as_ref(), self.ids.as_ref(), events);
             let (stays, answer) = job.decision.run(&mut tx);
             answers.push(answer);
             if !stays {
                 events.truncate(before);
+                if alone {
+                    return self.statement("ROLLBACK");
+                }
                 self.statement("ROLLBACK TO job")?;
             }
-            self.statement("RELEASE job")?;
+            if !alone {
+                self.statement("RELEASE job")?;
+            }
         }
         self.statement("COMMIT")
     }

@@ -66,7 +66,7 @@ CREATE TABLE calls (
     time_completed      INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (session_id, message_id, call_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX calls_open ON calls (session_id, state) WHERE state <> 'settled';
+CREATE INDEX calls_open ON calls (session_id) WHERE state <> 'settled';
 CREATE INDEX calls_uncertain ON calls (session_id) WHERE outcome = 'uncertain';
 ";
 
