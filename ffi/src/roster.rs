@@ -21,6 +21,8 @@ struct State {
     /// Threads that have not left.
     present: usize,
     ended: bool,
+    /// Every thread there ever was; `threads` is emptied by whoever joins them.
+    members: Vec<ThreadId>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -36,8 +38,7 @@ impl Roster {
 
     /// Whether the calling thread is one of these.
     pub(crate) fn is_member(&self) -> bool {
-        let me = thread::current().id();
-        self.lock().threads.iter().any(|thread| thread.thread().id() == me)
+        self.lock().members.contains(&thread::current().id())
     }
 
     /// Waits for the turn; `false` when there is nothing left to read.
@@ -112,6 +113,7 @@ impl Roster {
 fn enlist(state: &mut State, start: impl FnOnce() -> io::Result<JoinHandle<()>>) -> Result<()> {
     let thread = start()
         .map_err(|error| Error::new("failed.operation", format!("The dispatcher thread did not start: {error}.")))?;
+    state.members.push(thread.thread().id());
     state.threads.push(thread);
     state.resting += 1;
     state.present += 1;
