@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::runtime::Kernel;
@@ -32,6 +33,8 @@ pub struct Wire {
     pid: u32,
     // Empty only while it is being dropped.
     inner: Option<Arc<Inner>>,
+    // Not in `Inner`, which tasks hold too: whoever drops the wire waits for its threads, and no thread for itself.
+    threads: Threads,
 }
 
 struct Inner {
@@ -40,22 +43,22 @@ struct Inner {
     requests: Arc<Requests>,
     ops: Ops,
     closed: AtomicBool,
-    threads: Threads,
+    handle: Handle,
 }
 
-/// The tokio runtime; shut down in the background when a worker itself drops the last handle.
+/// The tokio runtime.
 struct Threads(Option<tokio::runtime::Runtime>);
 
-impl Threads {
-    fn handle(&self) -> Option<&tokio::runtime::Handle> {
-        self.0.as_ref().map(tokio::runtime::Runtime::handle)
-    }
-}
+/// How long the end of the threads is waited for; a body that hangs longer is left behind.
+const THREADS_END: Duration = Duration::from_secs(1);
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        if let Some(runtime) = self.0.take() {
+        let Some(runtime) = self.0.take() else { return };
+        if Handle::try_current().is_ok() {
             runtime.shutdown_background();
+        } else {
+            runtime.shutdown_timeout(THREADS_END);
         }
     }
 }
@@ -137,9 +140,9 @@ impl Wire {
         let inner = self.inner()?;
         guarded(|| {
             inner.check_open()?;
-            let handle = inner.threads.handle().ok_or_else(closed)?;
             let (op, cancel) = inner.ops.begin()?;
             let work = parse(params).and_then(|params| methods::run(inner, method, params, cancel));
+            let handle = inner.handle.clone();
             let inner = Arc::clone(inner);
             handle.spawn(async move {
                 let outcome = match work {
@@ -223,6 +226,7 @@ impl Drop for Wire {
         // In a forked child the threads do not exist and a lock may be held by one of them: nothing may be waited for.
         if self.pid != std::process::id() {
             std::mem::forget(self.inner.take());
+            std::mem::forget(self.threads.0.take());
             return;
         }
         if let Some(inner) = self.inner.take() {
@@ -238,15 +242,12 @@ impl Inner {
 
     /// Waits on the calling thread.
     fn block_on(&self, running: impl Future<Output = Result<String>>) -> Result<String> {
-        match self.threads.handle() {
-            // A thread of the library itself must not wait for the library.
-            Some(_) if tokio::runtime::Handle::try_current().is_ok() => Err(Error::new(
-                "failed.operation",
-                "`call` blocks and was made on a thread of an async runtime. Use `start`.",
-            )),
-            Some(handle) => handle.block_on(running),
-            None => Err(closed()),
+        // A thread of the library itself must not wait for the library.
+        if Handle::try_current().is_ok() {
+            let text = "`call` blocks and was made on a thread of an async runtime. Use `start`.";
+            return Err(Error::new("failed.operation", text));
         }
+        self.handle.block_on(running)
     }
 
     /// The item as a document; an event makes room for the next ones of its subscription.
@@ -271,14 +272,12 @@ impl Inner {
         self.ops.wait_until_idle(until);
         self.requests.close();
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(200));
-        if let Some(handle) = self.threads.handle() {
-            let finish = || handle.block_on(self.runtime.finish_close(left));
-            if tokio::runtime::Handle::try_current().is_err() {
-                finish();
-            } else {
-                // Only a thread outside every async runtime may wait for one.
-                std::thread::scope(|scope| drop(scope.spawn(finish).join()));
-            }
+        let finish = || self.handle.block_on(self.runtime.finish_close(left));
+        if Handle::try_current().is_err() {
+            finish();
+        } else {
+            // Only a thread outside every async runtime may wait for one.
+            std::thread::scope(|scope| drop(scope.spawn(finish).join()));
         }
         self.ops.end_all(&closed());
         self.queue.push(Item::Closed);

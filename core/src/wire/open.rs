@@ -25,13 +25,14 @@ pub(super) fn open(options: &str) -> Result<Arc<Wire>> {
         .enable_all()
         .build()
         .map_err(|error| Error::new("failed.operation", format!("No threads could be started: {error}.")))?;
-    // From here on they end in the background, also on a thread of the host's own async runtime.
+    let handle = threads.handle().clone();
+    // From here on they end without a panic, also on a thread of the host's own async runtime.
     let threads = Threads(Some(threads));
     let queue = Arc::new(Queue::default());
     let requests = Arc::new(Requests::new(Arc::clone(&queue), options.ports.iter().copied().collect()));
     let host: Arc<dyn Host> = Arc::<Requests>::clone(&requests);
     let database = options.database.as_deref().map(location).transpose()?;
-    let inside = threads.handle().map(tokio::runtime::Handle::enter);
+    let inside = handle.enter();
     let runtime = Kernel::open(Options {
         database,
         host,
@@ -45,8 +46,8 @@ pub(super) fn open(options: &str) -> Result<Arc<Wire>> {
     })?;
     drop(inside);
     let inner =
-        Inner { runtime, ops: Ops::new(Arc::clone(&queue)), queue, requests, closed: AtomicBool::new(false), threads };
-    Ok(Arc::new(Wire { pid: std::process::id(), inner: Some(Arc::new(inner)) }))
+        Inner { runtime, ops: Ops::new(Arc::clone(&queue)), queue, requests, closed: AtomicBool::new(false), handle };
+    Ok(Arc::new(Wire { pid: std::process::id(), inner: Some(Arc::new(inner)), threads }))
 }
 
 fn location(text: &str) -> Result<Location> {

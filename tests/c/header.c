@@ -1,0 +1,2 @@
+/* The header alone is a translation unit. */
+#include <zuno.h>
