@@ -23,7 +23,7 @@ NATIVE := $(ROOT)/bindings-python/python/zuno/_zuno.abi3.so
 demo: build ## Set up, build, and run the demo host on this checkout
 	$(PY) examples/python/review.py
 
-test: build rust-test python-test python-types node-types node-test ## Set up, build, and pass every test
+test: build rust-test python-test python-types node-types node-test c-test ## Set up, build, and pass every test
 	@echo "all suites passed"
 
 ready: build format-check lint docs-check test python-stubs ## What CI checks
@@ -53,6 +53,7 @@ build: setup
 	tools/link-package $(ROOT) $(PY)
 
 include bindings-node/node.mk
+include ffi/ffi.mk
 
 # --- checks -----------------------------------------------------------------------------------------------------------
 
@@ -85,6 +86,7 @@ python-stubs: build
 # Writes the generated files anew: schemas, and the types that are made from them.
 bless: setup node-setup
 	ZUNO_BLESS=1 cargo test --quiet -p zuno --test schema_drift
+	ZUNO_BLESS=1 cargo test --quiet -p zuno-ffi --test header
 	cd $(NODE_DIR) && npm run --silent generate
 
 clean:

@@ -24,6 +24,12 @@ export interface ErrorCodes {
   "arguments.question_timer_unavailable": string;
   /** required input cannot be skipped */
   "arguments.required_input": string;
+  /** a pointer that has to be given is NULL */
+  "arguments.null": string;
+  /** a text is not UTF-8 */
+  "arguments.utf8": string;
+  /** the program was compiled for another version of the C interface */
+  "arguments.abi": string;
   /** another runtime owns the session */
   "busy.session": string;
   /** the runtime, session, request or question has ended */
@@ -48,6 +54,8 @@ export interface ErrorCodes {
   "failed.operation": string;
   /** the operation was cancelled by the host */
   "failed.canceled": string;
+  /** the operation would wait for the thread that asked for it */
+  "failed.would_deadlock": string;
   /** the side that had to answer no longer exists */
   "host.gone": string;
   /** the request was given up without an answer */
