@@ -198,3 +198,19 @@ def test_arguments_go_by_name_or_in_one_piece(runtime: zuno.Runtime, workspace: 
     assert session.call("read", '{"filePath": ').block_kind == "invalid_arguments"
     with pytest.raises(TypeError):
         session.call("read", {"filePath": "a.txt"}, limit=1)
+
+
+def test_the_raw_protocol_tells_of_withdrawn_requests_and_of_the_end(database: Path, workspace: Path) -> None:
+    runtime = zuno.open(database, config=ASKING, ports=["approval"])
+    session = runtime.session(workspace)
+    params = {"sessionId": session.id, "calls": [{"name": "write", "arguments": {"filePath": "n", "content": ""}}]}
+    op = runtime.start("session.dispatch", params)
+    request = runtime.next(timeout=10)
+    assert request is not None and request["kind"] == "approval"
+    assert runtime.cancel(op)
+    rest = [runtime.next(timeout=10) for _ in range(2)]
+    kinds = sorted(item["type"] for item in rest if item is not None)
+    assert kinds == ["cancelled", "op"]
+    runtime.close()
+    assert runtime.next(timeout=10) == {"type": "closed"}
+    assert runtime.next(timeout=10) is None

@@ -36,6 +36,10 @@ class Face(Protocol):
         """Nothing follows."""
 
 
+# Requests of raw ports that may be open at once and still be told apart.
+_RAW_REQUESTS = 4096
+
+
 class Router:
     """Where each item goes."""
 
@@ -44,6 +48,7 @@ class Router:
         self._handlers = handlers
         self._face = face
         self._raw_ports = raw_ports
+        self._raw_requests: dict[str, bool] = {}
         # Re-entrant: handing over early events may end the subscription they came from.
         self._lock = threading.RLock()
         self._buffers: dict[int, EventBuffer] = {}
@@ -63,8 +68,12 @@ class Router:
         elif kind == "op":
             self._op(item)
         elif kind == "cancelled":
-            self._face.withdraw(item["requestId"])
+            if self._raw_requests.pop(item["requestId"], False):
+                self._face.raw(item)
+            else:
+                self._face.withdraw(item["requestId"])
         elif kind == "closed":
+            self._face.raw(item)
             self._face.finished()
 
     def _op(self, item: Item) -> None:
@@ -86,10 +95,18 @@ class Router:
         if job is not None:
             self._face.serve(job)
         elif kind in self._raw_ports:
+            self._remember(item["id"])
             self._face.raw(item)
         else:
             message = f"The Python host has no handler for this `{kind}` request."
             self._core.fail(item["id"], "host.unsupported", message)
+
+    def _remember(self, request_id: str) -> None:
+        """Whoever takes requests from `runtime.next` is told there when an answer is no longer wanted. Answers are not
+        seen here, so the oldest are forgotten."""
+        self._raw_requests[request_id] = True
+        if len(self._raw_requests) > _RAW_REQUESTS:
+            del self._raw_requests[next(iter(self._raw_requests))]
 
     def _event(self, item: Item, size: int) -> None:
         with self._lock:
