@@ -23,7 +23,7 @@ NATIVE := $(ROOT)/bindings-python/python/zuno/_zuno.abi3.so
 demo: build ## Set up, build, and run the demo host on this checkout
 	$(PY) examples/python/review.py
 
-test: build rust-test python-test python-types node-types node-test c-test ## Set up, build, and pass every test
+test: build rust-test python-test python-types node-types node-test c-test conformance ## Set up, build, and pass every test
 	@echo "all suites passed"
 
 ready: build format-check lint docs-check test python-stubs ## What CI checks
@@ -54,6 +54,7 @@ build: setup
 
 include bindings-node/node.mk
 include ffi/ffi.mk
+include tests/conformance/conformance.mk
 
 # --- checks -----------------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import type {
   Part,
   SessionRecord,
   SessionTools,
-  Verdict,
+  ReconcileVerdict,
 } from "./generated/protocol.js";
 import { given } from "./json.js";
 import { type Outcome, outcomeOf } from "./outcome.js";
@@ -136,7 +136,7 @@ export class Session {
   /** Says what happened to a call in doubt; once per call. */
   async reconcile(
     callId: string,
-    verdict: Verdict,
+    verdict: ReconcileVerdict,
     evidence: string,
     options: { readonly messageId?: string } = {},
   ): Promise<Part> {

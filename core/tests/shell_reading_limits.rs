@@ -200,7 +200,10 @@ fn check(text: &str) {
                 _ => text.contains(&part.text),
             };
             assert!(found || part.from_wrapper, "{part:?}");
-            assert!(part.text == part.text.trim());
+            // Blanks of the shell only: to it a vertical tab is a letter, and an escaped blank belongs to its word.
+            let blank = [' ', '\t', '\n'];
+            let ends = part.text.strip_suffix(blank).is_some_and(|before| !before.ends_with('\\'));
+            assert!(!part.text.starts_with(blank) && !ends, "{part:?}");
         }
         if reading.is_unreadable() || reading.is_too_large() {
             assert_eq!(reading.constituents().len(), 1);
