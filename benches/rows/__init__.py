@@ -1,0 +1,1 @@
+"""Rows of the goals, one file per kind."""
