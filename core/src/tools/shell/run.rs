@@ -13,7 +13,7 @@ use super::live::Deltas;
 use super::result::{Finished, receipt};
 use super::verdict::Case;
 use crate::output::Artifacts;
-use crate::process::{CaptureFile, CaptureView, CommandSpec, Ending, Execution, Observer};
+use crate::process::{CaptureFile, CaptureView, CommandSpec, Ending, Execution, Exit, Observer};
 use crate::sandbox::{Policy, Prepared, Resolution, Scene};
 use crate::store::verification::{VerificationReceipt, record};
 use crate::store::{Durability, StoreError};
@@ -37,8 +37,42 @@ pub(super) struct Command {
 pub(super) async fn run(call: CallContext, mut command: Command) -> Result<ToolOutput, ToolError> {
     let inherited = std::mem::take(&mut command.inherited);
     let workdir = &command.arguments.workdir;
-    let mut environment = environment::settled(&call, &command.arguments.command, workdir, inherited).await?;
-    let prepared = prepare(&call, &command, &environment).await?;
+    let environment = environment::settled(&call, &command.arguments.command, workdir, inherited).await?;
+    let mut left = ATTEMPTS;
+    loop {
+        left -= 1;
+        let Run { ending, capture, duration_ms } = attempt(&call, &command, environment.clone()).await?;
+        if left == 0 || !may_be_set_up_again(&ending) {
+            return settle(&call, &command, &ending, &capture, duration_ms).await;
+        }
+        if let Some(diagnostic) = capture.file() {
+            // A file that is gone already is what was wanted.
+            let _ = crate::output::remove(&diagnostic);
+        }
+    }
+}
+
+/// The confinement covers paths that other programs may remove between looking and starting.
+const ATTEMPTS: u32 = 3;
+
+struct Run {
+    ending: Ending,
+    capture: CaptureView,
+    duration_ms: u64,
+}
+
+/// Whether only the confinement failed. The inner guard never said that it started the command: nothing ran, so setting
+/// up once more repeats nothing.
+fn may_be_set_up_again(ending: &Ending) -> bool {
+    matches!(ending.exit, Exit::GuardFailed { .. }) && !ending.started && ending.stop.is_none()
+}
+
+async fn attempt(
+    call: &CallContext,
+    command: &Command,
+    mut environment: Vec<(OsString, OsString)>,
+) -> Result<Run, ToolError> {
+    let prepared = prepare(call, command, &environment).await?;
     for (name, value) in &prepared.environment {
         environment.retain(|(known, _)| known != name);
         environment.push((name.clone(), value.clone()));
@@ -46,14 +80,14 @@ pub(super) async fn run(call: CallContext, mut command: Command) -> Result<ToolO
     if call.cancel.is_cancelled() {
         return Err(ToolError::cancelled(false, "Cancelled before the command was started. Nothing happened."));
     }
-    let spec = spec(&command, &prepared, environment);
+    let spec = spec(command, &prepared, environment);
     let started = call.services.clock.now();
-    let run = execute(&call, &command, &spec).await;
+    let run = execute(call, command, &spec).await;
     let duration_ms = u64::try_from(call.services.clock.now() - started).unwrap_or(0);
     // Files are removed here, which may take a while; nothing of the tree is left that could use them.
     drop(tokio::task::spawn_blocking(move || drop(prepared)).await);
     let (ending, capture) = run?;
-    settle(&call, &command, &ending, &capture, duration_ms).await
+    Ok(Run { ending, capture, duration_ms })
 }
 
 async fn prepare(
