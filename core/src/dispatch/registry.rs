@@ -56,7 +56,7 @@ pub struct ToolInfo {
 
 /// The registered tools, in order of registration.
 pub struct Registry {
-    library: Vec<Arc<Registered>>,
+    builtin: Vec<Arc<Registered>>,
     tools: RwLock<Vec<Arc<Registered>>>,
 }
 
@@ -72,7 +72,7 @@ impl Registry {
                 .map_err(|text| Error::new("arguments.bad_tool", text).with("name", tool.name()))?;
             registered.push(Arc::new(Registered { tool, schema, origin: Origin::Builtin }));
         }
-        Ok(Self { library: registered.clone(), tools: RwLock::new(registered) })
+        Ok(Self { builtin: registered.clone(), tools: RwLock::new(registered) })
     }
 
     /// Adds a tool of the host.
@@ -108,7 +108,7 @@ impl Registry {
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         let of_host = |known: &Arc<Registered>| known.origin == Origin::Host && known.tool.name() == name;
         let Some(place) = tools.iter().position(of_host) else { return false };
-        match self.library.iter().find(|known| known.tool.name() == name) {
+        match self.builtin.iter().find(|known| known.tool.name() == name) {
             Some(original) => {
                 if let Some(slot) = tools.get_mut(place) {
                     *slot = Arc::clone(original);
